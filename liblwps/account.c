@@ -52,6 +52,9 @@ static int configure(struct divide *skel, const struct account_config *config)
 	constant->counts_preemptions =
 		programs_counts(config->column, config->ncolumns, LWPS_PREEMPT) ||
 		programs_counts(config->column, config->ncolumns, LWPS_OTHER);
+	constant->counts_throttle =
+		programs_counts(config->column, config->ncolumns, LWPS_THROTTLE);
+	skel->maps.throttled.max_entries = constant->counts_throttle ? ACCOUNT_QUOTAS : 1;
 	/* As in count.bpf.c: commit 08a7ce384e33. */
 	constant->creates_at_switch = programs_linux_is(6, 4);
 	constant->outsiders = !programs_in_first_namespace();
@@ -223,6 +226,11 @@ struct account *account_open(const struct account_config *config, char *why, siz
 				config->ncpus) ||
 	    find_events(account))
 		goto failed;
+	if (account->skel->rodata->counts_throttle && !account->skel->bss->has_quotas) {
+		snprintf(why, size, "this kernel has no quotas of cgroups (CONFIG_CFS_BANDWIDTH)");
+		account_close(account);
+		return NULL;
+	}
 	what = "attaching to tracepoints";
 	if (attach(account, config->by))
 		goto failed;

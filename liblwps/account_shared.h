@@ -34,6 +34,8 @@ enum account_slot {
  */
 #define ACCOUNT_LATE 256u
 
+#define ACCOUNT_QUOTAS 16384 /* cgroups with a quota whose throttled time is known */
+
 /* Returned by on_flush(): it has interrupted another program, and did nothing. */
 #define ACCOUNT_BUSY 1
 

@@ -15,13 +15,14 @@
 /* Where the count of a column comes from. */
 enum lwps_kind {
 	/* Counted by the programs, in struct lwps_slice: */
-	LWPS_CLOCK,   /* ns on a CPU */
-	LWPS_SWITCH,  /* switches to another task */
-	LWPS_MIGRATE, /* migrations to another CPU */
-	LWPS_CGROUP,  /* switches to a task of another cgroup, in the hierarchy of perf_event */
-	LWPS_DELAY,   /* ns that a task waited for a CPU; counted when it leaves the CPU */
-	LWPS_PREEMPT, /* switches away from a task that did not block */
-	LWPS_OTHER,   /* account.h: likewise, and to a task with another key, not the idle task */
+	LWPS_CLOCK,    /* ns on a CPU */
+	LWPS_SWITCH,   /* switches to another task */
+	LWPS_MIGRATE,  /* migrations to another CPU */
+	LWPS_CGROUP,   /* switches to a task of another cgroup, in the hierarchy of perf_event */
+	LWPS_DELAY,    /* ns that a task waited for a CPU; counted when it leaves the CPU */
+	LWPS_PREEMPT,  /* switches away from a task that did not block */
+	LWPS_THROTTLE, /* account.h: ns that the quota of a cgroup was used up, on each CPU */
+	LWPS_OTHER,    /* account.h: likewise, and to a task with another key, not the idle task */
 	/* Counted elsewhere: */
 	LWPS_CPU,      /* a perf event of each CPU, read at context switches */
 	LWPS_SOFTWARE, /* likewise, but the kernel keeps its count in memory up to date */

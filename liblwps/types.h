@@ -161,6 +161,17 @@ struct sched_info {
 	unsigned long long run_delay; /* ns on runqueues; with CONFIG_SCHED_INFO */
 };
 
+struct cfs_bandwidth {
+	__u64 quota; /* ns in each period; ~0: none */
+	__u64 throttled_time;
+};
+
+struct task_group { /* a cgroup, for the scheduler */
+	struct cgroup_subsys_state css;
+	struct task_group *parent;
+	struct cfs_bandwidth cfs_bandwidth; /* with CONFIG_CFS_BANDWIDTH */
+};
+
 struct task_struct {
 	unsigned __state;
 	unsigned flags;
@@ -171,6 +182,7 @@ struct task_struct {
 	unsigned long nvcsw, nivcsw;
 	__u64 start_time;
 	struct sched_info sched_info;
+	struct task_group *sched_task_group;
 	char comm[16];
 	struct task_struct *real_parent, *group_leader;
 	struct pid *thread_pid;

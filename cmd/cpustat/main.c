@@ -307,7 +307,11 @@ static unsigned sched_events(void *config)
 {
 	const struct config *cfg = config;
 
-	return scope_has_keys(cfg->common.output.keys) ? KEYS_EVENTS : SCHEDULED_EVENTS;
+	const enum scope scope = cfg->common.output.keys;
+
+	if (!scope_has_keys(scope))
+		return SCHEDULED_EVENTS;
+	return scope == SCOPE_USER || scope == SCOPE_COMMAND ? KEYS_EVENTS : CGROUPS_EVENTS;
 }
 
 /* False after a message: a set has events of the scheduler, which cannot be counted here. */

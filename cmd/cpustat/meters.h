@@ -25,6 +25,7 @@ struct meter *counters_make(cpc_t *cpc, const struct setgrp *grp, const struct c
 #define KEYS_EVENTS /* of the scheduler: bits CPC_SCHED_BIT() */                     \
 	(CPC_SCHED_BIT(CPC_SCHED_RUN_DELAY) | CPC_SCHED_BIT(CPC_SCHED_PREEMPTIONS) | \
 	 CPC_SCHED_BIT(CPC_SCHED_PREEMPTIONS_BY_OTHERS))
+#define CGROUPS_EVENTS (KEYS_EVENTS | CPC_SCHED_BIT(CPC_SCHED_THROTTLED_TIME))
 /* Why waits cannot be counted by keys; NULL: they can. */
 const char *keys_no_delay(void);
 struct meter *keys_make(cpc_t *cpc, const struct setgrp *grp, const struct cpus *cpus,

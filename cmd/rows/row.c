@@ -210,7 +210,8 @@ bool run_event_is_clock(const struct run_event *event)
 {
 	return *event->unit == '\0' &&
 	       (is_named(event, "task-clock") || is_named(event, "cpu-clock") ||
-		is_named(event, "busy-time") || is_named(event, "run-delay"));
+		is_named(event, "busy-time") || is_named(event, "run-delay") ||
+		is_named(event, "throttled-time"));
 }
 
 bool run_event_is_wait(const struct run_event *event)
@@ -220,7 +221,8 @@ bool run_event_is_wait(const struct run_event *event)
 
 bool run_event_is_cpu_time(const struct run_event *event)
 {
-	return run_event_is_clock(event) && !run_event_is_wait(event);
+	return run_event_is_clock(event) && !run_event_is_wait(event) &&
+	       !is_named(event, "throttled-time");
 }
 
 double row_ratio(const struct run *run, const struct row *row, unsigned i)

@@ -40,6 +40,8 @@ static const struct software {
 	{"preemptions", "switches away from an LWP that did not block", CPC_SCHED_PREEMPTIONS},
 	{"preemptions-by-others", "likewise, to another cgroup, user or command",
 	 CPC_SCHED_PREEMPTIONS_BY_OTHERS},
+	{"throttled-time", "nanoseconds during which a cgroup had used its quota, on each CPU",
+	 CPC_SCHED_THROTTLED_TIME},
 };
 
 void cpci_software_walk(void *arg, cpci_walk_fn *action)

@@ -99,6 +99,8 @@ static const char *sched_reason(const struct perf_event_attr *attr)
 	case CPC_SCHED_PREEMPTIONS_BY_OTHERS:
 		return "it tells cgroups, users or commands apart; preemptions are those by all "
 		       "LWPs";
+	case CPC_SCHED_THROTTLED_TIME:
+		return "it is of cgroups, services and containers";
 	default:
 		return "perf_event_open(2) cannot, but BPF programs at context switches can";
 	}

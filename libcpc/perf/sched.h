@@ -16,6 +16,7 @@ enum cpc_sched_event {
 	CPC_SCHED_RUN_DELAY,
 	CPC_SCHED_PREEMPTIONS,
 	CPC_SCHED_PREEMPTIONS_BY_OTHERS,
+	CPC_SCHED_THROTTLED_TIME,
 };
 
 #define CPC_SCHED_BIT(event) (1u << ((event)-CPC_SCHED_BUSY_TIME))
@@ -23,7 +24,7 @@ enum cpc_sched_event {
 static inline bool cpc_is_sched_event(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config >= CPC_SCHED_BUSY_TIME &&
-	       attr->config <= CPC_SCHED_PREEMPTIONS_BY_OTHERS;
+	       attr->config <= CPC_SCHED_THROTTLED_TIME;
 }
 
 #endif /* CPCI_SCHED_H */

@@ -28,14 +28,16 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile __u32 by = 0;		    /* enum account_by */
 const volatile __u32 creates_at_switch = 1; /* task storage can be created at a switch */
+const volatile __u32 counts_throttle = 1;   /* a column is of kind LWPS_THROTTLE */
 const volatile __u32 outsiders = 1;	    /* there may be tasks that on_task() does not see */
 
-__u64 late;	 /* changes of keys that were noticed late */
-__u64 many_cpus; /* switches on CPUs whose number is out of range */
-__u64 renames;	 /* of cgroups of version 1 */
-__u64 opened_ns; /* when on_find_events() ran first: older tasks have waited before */
-__u64 postponed; /* tasks that on_task() could not note */
-__u32 finding;	 /* on_task() is being called: waits do not count yet */
+__u64 late;	  /* changes of keys that were noticed late */
+__u64 many_cpus;  /* switches on CPUs whose number is out of range */
+__u64 renames;	  /* of cgroups of version 1 */
+__u32 has_quotas; /* the kernel can throttle cgroups */
+__u64 opened_ns;  /* when on_find_events() ran first: older tasks have waited before */
+__u64 postponed;  /* tasks that on_task() could not note */
+__u32 finding;	  /* on_task() is being called: waits do not count yet */
 
 /* A task that is no longer in the cgroup of its slice, until on_move() tells the cause. */
 struct {
@@ -73,6 +75,14 @@ struct {
 	__type(key, int);
 	__type(value, __u64);
 } delays SEC(".maps");
+
+/* With counts_throttle: the throttled_time of a cgroup, by its id, when it was charged last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__type(key, __u64);
+	__type(value, __u64);
+	__uint(max_entries, 1); /* ACCOUNT_QUOTAS */
+} throttled SEC(".maps");
 
 static __always_inline struct account_cpu *this_cpu(void)
 {
@@ -235,6 +245,37 @@ int on_task(struct bpf_iter__task *ctx)
 	else
 		__sync_fetch_and_add(&postponed, 1);
 	return 0;
+}
+
+#define MAX_GROUPS 32
+
+/*
+ * @t has run here: its cgroup and those above it are not throttled now.  Count for how long they
+ * were since the last time.  Several CPUs may see that at once: one of them counts it.
+ */
+static __always_inline void count_throttled(struct account_cpu *c, struct task_struct *t)
+{
+	struct task_group *group = NULL;
+	__u64 id, now, before, *last;
+	int i;
+
+	if (!counts_throttle || !bpf_core_field_exists(group->cfs_bandwidth.throttled_time))
+		return;
+	group = t->sched_task_group;
+	for (i = 0; i < MAX_GROUPS && group; i++, group = group->parent) {
+		now = group->cfs_bandwidth.throttled_time;
+		if (now == 0 && group->cfs_bandwidth.quota == ~0ull)
+			continue;
+		id = group->css.cgroup->kn->id;
+		last = bpf_map_lookup_elem(&throttled, &id);
+		if (!last) {
+			bpf_map_update_elem(&throttled, &id, &now, BPF_NOEXIST);
+			continue;
+		}
+		before = *(volatile __u64 *)last;
+		if (now > before && __sync_val_compare_and_swap(last, before, now) == before)
+			c->slice.now[LWPS_THROTTLE] += now - before;
+	}
 }
 
 /* Before Linux 6.4 task storage cannot be created at a switch. */
@@ -423,6 +464,7 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 	preempts = was_preempted(c, prev);
 	end_task(c, prev, false);
 	count_delay(c, prev);
+	count_throttled(c, prev);
 	switch_in(c, next, preempts);
 	return 0;
 }
@@ -627,7 +669,10 @@ int BPF_PROG(on_rename, struct task_struct *renamed, const char *name)
 SEC("raw_tp/account_find_events")
 int BPF_PROG(on_find_events)
 {
+	struct task_group *group = NULL;
+
 	find_events();
+	has_quotas = bpf_core_field_exists(group->cfs_bandwidth.throttled_time);
 	if (!opened_ns)
 		opened_ns = bpf_ktime_get_ns();
 	return 0;
@@ -650,6 +695,7 @@ int BPF_PROG(on_flush)
 		make_up(t);
 	end_task(c, t, true);
 	count_delay(c, t);
+	count_throttled(c, t);
 	charge_slice(&c->slice);
 	mark_of(t, &m);
 	c->slice.task = (__u64)t;

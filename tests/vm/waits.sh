@@ -82,6 +82,48 @@ check "a child that never sleeps runs or waits" awk 'FILENAME == ARGV[1] { if (N
 	$4 == "detach" && $2 in alive { n++; all = $5 + $7; bad += all < 0.95 * alive[$2] || all > 1.05 * alive[$2] + 2e8 }
 	END { exit bad || n != 6 }' "$said" "$out"
 
+# A quota of 10 ms in 100: the kernel counts its waits, and how long it is throttled.
+root=/sys/fs/cgroup
+if [ -e $root/cpu/cpu.cfs_quota_us ]; then
+	root=$root/cpu
+else
+	mount_cgroups $root 2>/dev/null
+	echo +cpu >$root/cgroup.subtree_control 2>/dev/null
+fi
+group=$root/waits$$
+mkdir $group 2>/dev/null
+throttle() {
+	waits 1 100 exit <"$fifo" >"$said" &
+	echo $! >$group/cgroup.procs
+	echo go >"$fifo"
+	wait_for end "$said"
+	# The kernel notes the end of a throttling before its tasks run.
+	echo "$1" >"$group/$2"
+	kill $!
+	wait $!
+}
+if [ -e $group/cpu.max ] || [ -e $group/cpu.cfs_quota_us ]; then
+	rm -f "$fifo" "$out"
+	mkfifo "$fifo"
+	cpustat -A cgroup -c throttled-time,run-delay,task-clock 0.1 >"$out" 2>"$err" &
+	counter=$!
+	wait_for tick "$out"
+	if [ -e $group/cpu.max ]; then
+		echo 10000 100000 >$group/cpu.max
+		throttle max cpu.max 2>/dev/null
+	else
+		echo 10000 >$group/cpu.cfs_quota_us
+		throttle -1 cpu.cfs_quota_us 2>/dev/null
+	fi
+	kill -INT $counter
+	wait $counter
+	# In cpu.stat of version 2, microseconds.
+	want=$(awk '$1 == "throttled_usec" { print $2 } $1 == "throttled_time" { printf "%.0f\n", int($2 / 1000) }' $group/cpu.stat)
+	same "microseconds of throttling" "$(awk '$3 == "tick" { n += $4 } END { printf "%.0f\n", int(n / 1000) }' "$out")" "$want"
+	check "...which were most of the time" [ "$want" -gt 300000 ]
+	rmdir $group
+fi
+
 # Other commands take the CPU: against the switches that the kernel reports to tracepoints.
 [ -e /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing 2>/dev/null
 if [ -e /sys/kernel/tracing/events/sched/sched_switch ]; then
@@ -93,7 +135,7 @@ if [ -e /sys/kernel/tracing/events/sched/sched_switch ]; then
 	spec="run-delay,preemptions,preemptions-by-others,sched:sched_switch/$others/"
 	by_command 3 200 exit
 	wait $beside
-	same "preemptions by others" "$(sum 6 "$out" waits$waits)" "$(awk '$3 == "tick" { n += $NF } END { print n }' "$out")"
+	same "preemptions by others" "$(sum 6 "$out" waits$waits)" "$(awk '$3 == "tick" { n += $7 } END { print n }' "$out")"
 	check "...of which there are some" [ "$(sum 6 "$out" waits$waits)" -gt 1 ]
 fi
 finish

@@ -323,6 +323,8 @@ static enum lwps_kind kind_of(const struct perf_event_attr *attr)
 		return LWPS_DELAY;
 	case CPC_SCHED_PREEMPTIONS:
 		return LWPS_PREEMPT;
+	case CPC_SCHED_THROTTLED_TIME:
+		return LWPS_THROTTLE;
 	case CPC_SCHED_PREEMPTIONS_BY_OTHERS:
 		return LWPS_OTHER;
 	default:

@@ -30,8 +30,9 @@ struct config {
 	char *address;	  /* serve the counts there; or NULL */
 	const char *port; /* likewise */
 	bool soak;
-	bool shared;		     /* count without claims */
-	int signal;		     /* the one that ended counting; or 0 */
+	bool shared; /* count without claims */
+	bool again;  /* a former run counted by another unit */
+	struct sampler_end end;
 	struct scheduled *scheduled; /* or NULL */
 };
 
@@ -273,8 +274,11 @@ static int check_output(void *config)
 	if (cfg->common.top &&
 	    (cfg->common.output.path != NULL || cfg->common.output.format != NULL))
 		return usage_error("unsupported with --top: -o and --format");
-	if (cfg->common.top)
+	if (cfg->common.top) {
 		cfg->common.output.by = SCOPE_NONE; /* a key of --by is one of -A, too */
+		cfg->common.output.style.group = cfg->common.output.scope;
+		cfg->common.output.scope = SCOPE_CPU; /* the screen adds up cores, sockets, ... */
+	}
 	cfg->sampler.is_silent = cfg->common.output.by != SCOPE_NONE;
 	return STATUS_OK;
 }
@@ -299,7 +303,9 @@ static const char *default_times(void *config)
 
 	if (scope_has_keys(cfg->common.output.keys))
 		return keys_no_delay() == NULL ? "task-clock,run-delay" : "task-clock";
-	cfg->scheduled = scheduled_open(CPC_SCHED_BIT(CPC_SCHED_BUSY_TIME), why, sizeof(why));
+	if (cfg->scheduled == NULL)
+		cfg->scheduled =
+			scheduled_open(CPC_SCHED_BIT(CPC_SCHED_BUSY_TIME), why, sizeof(why));
 	return cfg->scheduled != NULL ? "busy-time" : NULL;
 }
 
@@ -332,7 +338,7 @@ static bool open_scheduled(struct config *cfg, cpc_t *cpc, const struct setgrp *
 	return cfg->scheduled != NULL;
 }
 
-/* Samples CPUs, or the keys of -A.  Closes `output`. */
+/* Samples CPUs, or the keys of -A. */
 static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct output *output)
 {
 	const enum scope scope = cfg->common.output.keys;
@@ -341,7 +347,8 @@ static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct out
 	struct run run;
 	int status;
 
-	if (cpus.n > 0 && cpus.nomitted > 0)
+	cfg->end = (struct sampler_end){0};
+	if (cpus.n > 0 && cpus.nomitted > 0 && !cfg->again)
 		say("counting %zu of %zu online CPUs: the others are not in the affinity mask; "
 		    "--cpus=all counts them",
 		    cpus.n, cpus.n + cpus.nomitted);
@@ -353,7 +360,6 @@ static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct out
 		meter = counters_make(cpc, grp, &cpus, cfg->scheduled, cfg->shared, cfg->soak);
 	if (meter == NULL) {
 		cpus_free(&cpus);
-		output_close(output, false);
 		return STATUS_FAILED;
 	}
 	run = source_run(cpc, grp, "cpustat", cfg->common.argv);
@@ -362,10 +368,72 @@ static int sample(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct out
 	run.ncpus = cpus.n;
 	run.cpu = topology_find("/sys/devices/system/cpu", &cpus);
 	run_find_kinds(&run); /* fewer than libcpc finds */
-	status = sampler_run(&cfg->sampler, cpc, grp, meter, &run, output, &cfg->signal);
+	status = sampler_run(&cfg->sampler, cpc, grp, meter, &run, output, &cfg->end);
 	run_free(&run);
 	cpus_free(&cpus);
 	return status;
+}
+
+/* Makes the sets.  Returns the exit status. */
+static int make_sets(struct config *cfg, cpc_t *cpc, struct setgrp *grp)
+{
+	/* `grp` is empty: all that can be counted. */
+	struct cpus cpus = cpus_find(cpc, grp, cfg->common.output.cpus);
+	const struct split_trial trial = {.counts = cpus_count, .arg = &cpus};
+	int status = STATUS_FAILED;
+
+	if (cpus.n > 0)
+		status = program_sets(&cfg->common, cpc, grp, &trial);
+	cpus_free(&cpus);
+	return status;
+}
+
+static const struct program cpustat;
+
+/* Counts by another unit from now on: CPUs, or keys.  The clock by default depends on it. */
+static int change_unit(struct config *cfg, cpc_t *cpc, struct setgrp *grp, enum scope unit)
+{
+	cfg->common.output.keys = unit;
+	cfg->again = true;
+	cpc_sched_events(sched_events(cfg));
+	if (scope_has_keys(unit)) {
+		scheduled_close(cfg->scheduled);
+		cfg->scheduled = NULL;
+	}
+	if (!cfg->common.by_default)
+		return STATUS_OK;
+	program_choose(&cpustat, &cfg->common, cfg, cpc);
+	setgrp_free(grp);
+	*grp = (struct setgrp){0};
+	return make_sets(cfg, cpc, grp);
+}
+
+/*
+ * Samples until the end.  The screen can ask for another unit; if that cannot be counted, as a
+ * message says, the former one goes on.
+ */
+static int sample_units(struct config *cfg, cpc_t *cpc, struct setgrp *grp, struct output *output)
+{
+	enum scope former = SCOPE_NONE, unit;
+	int status;
+
+	for (;;) {
+		status = sample(cfg, cpc, grp, output);
+		unit = former;
+		former = SCOPE_NONE;
+		if (cfg->end.unit) {
+			former = cfg->common.output.keys;
+			unit = output_unit(output);
+		} else if (cfg->end.started || cfg->end.signal != 0) {
+			unit = SCOPE_NONE;
+		}
+		if (unit == SCOPE_NONE)
+			break;
+		status = change_unit(cfg, cpc, grp, unit);
+		if (status != STATUS_OK)
+			break;
+	}
+	return sampler_close(output, &cfg->end, status);
 }
 
 static int count(void *config, cpc_t *cpc)
@@ -374,15 +442,9 @@ static int count(void *config, cpc_t *cpc)
 	struct setgrp grp = {0};
 	struct output *output = NULL;
 	int status = cfg->common.top && !top_possible(NULL) ? STATUS_USAGE : STATUS_OK;
-	/* `grp` is empty: all that can be counted. */
-	struct cpus cpus = cpus_find(cpc, &grp, cfg->common.output.cpus);
-	const struct split_trial trial = {.counts = cpus_count, .arg = &cpus};
 
-	if (status == STATUS_OK && cpus.n == 0)
-		status = STATUS_FAILED;
 	if (status == STATUS_OK)
-		status = program_sets(&cfg->common, cpc, &grp, &trial);
-	cpus_free(&cpus);
+		status = make_sets(cfg, cpc, &grp);
 
 	for (size_t i = 0; status == STATUS_OK && i < grp.n; i++) {
 		if (grp.set[i].symbols) {
@@ -408,7 +470,7 @@ static int count(void *config, cpc_t *cpc)
 	if (output != NULL) {
 		claimant = cpc;
 		atexit(unclaim);
-		status = sample(cfg, cpc, &grp, output);
+		status = sample_units(cfg, cpc, &grp, output);
 		claimant = NULL;
 		split_report_shares(&grp);
 	}
@@ -444,7 +506,7 @@ int main(int argc, char **argv)
 	status = program_main(&cpustat, &cfg.common, &cfg, argc, argv);
 	scheduled_close(cfg.scheduled);
 	free(cfg.address);
-	if (cfg.signal != 0)
-		die_of(cfg.signal);
+	if (cfg.end.signal != 0)
+		die_of(cfg.end.signal);
 	return status;
 }

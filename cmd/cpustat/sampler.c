@@ -33,7 +33,7 @@ struct turn {
 };
 
 struct sampler {
-	const struct sampler_config *config;
+	struct sampler_config *config;
 	cpc_t *cpc;
 	const struct setgrp *grp;
 	struct output *output;
@@ -46,8 +46,8 @@ struct sampler {
 	int64_t since_ns;	   /* when the current sample began */
 	int64_t span_ns;	   /* the length of the current sample */
 	int64_t retry_ns;	   /* when to retry lost CPUs */
-	sigset_t ours, open;	   /* our signals; the mask that unblocks them */
 	int signal;		   /* the one that ended the run; or 0 */
+	enum screen_asks asks;	   /* why a screen ended it */
 	int status;		   /* to exit with */
 	bool started;		   /* the header was printed */
 	bool lost;		   /* output failed; a message reported this */
@@ -73,6 +73,9 @@ static int64_t mean_read_time(const struct read_time *at)
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
+static sigset_t open_mask; /* of waits: it does not block our signals */
+static bool has_open_mask; /* from the first run on: screens block further signals */
+
 static volatile sig_atomic_t caught;
 static volatile sig_atomic_t reopens; /* SIGHUP asks to open the output again */
 static volatile sig_atomic_t reopen;  /* it has come */
@@ -91,25 +94,27 @@ static bool was_signalled(void)
 }
 
 /* Our signals are unblocked only during waits.  False and errno: we cannot handle them. */
-static bool catch_signals(struct sampler *s)
+static bool catch_signals(const struct sampler *s)
 {
+	sigset_t ours;
 	struct sigaction sa = {.sa_handler = catch}, old;
 
 	reopens = output_reopens(s->output);
-	sigemptyset(&s->ours);
+	sigemptyset(&ours);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		/* If SIGHUP is ignored, as under nohup(1), keep it ignored. */
 		if (signals[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 &&
 		    old.sa_handler == SIG_IGN)
 			continue;
-		sigaddset(&s->ours, signals[i]);
+		sigaddset(&ours, signals[i]);
 		if (sigaction(signals[i], &sa, NULL) == -1)
 			return false;
 	}
 	backlog_on_signals(was_signalled);
-	sigprocmask(SIG_BLOCK, &s->ours, &s->open);
+	sigprocmask(SIG_BLOCK, &ours, has_open_mask ? NULL : &open_mask);
+	has_open_mask = true;
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		sigdelset(&s->open, signals[i]);
+		sigdelset(&open_mask, signals[i]);
 	return true;
 }
 
@@ -216,7 +221,10 @@ static int64_t tend_output(struct sampler *s)
 
 	if (asks == SCREEN_GONE)
 		s->signal = SIGHUP; /* it may come a little later, or be ignored */
-	s->done |= asks != SCREEN_NOTHING;
+	if (asks != SCREEN_NOTHING) {
+		s->asks = asks;
+		s->done = true;
+	}
 	if (output_is_behind(s->output)) {
 		flush(s);
 		wait_ms = BACKLOG_MS;
@@ -244,7 +252,7 @@ static bool wait_until(struct sampler *s, int64_t when_ns)
 		if (wait > left)
 			wait = left > 0 ? left : 0;
 		ts = (struct timespec){.tv_sec = wait / NSEC, .tv_nsec = wait % NSEC};
-		n = ppoll(&requests, 1, &ts, &s->open); /* without a descriptor: a timer */
+		n = ppoll(&requests, 1, &ts, &open_mask); /* without a descriptor: a timer */
 		if ((n == 0 && wait >= left) || (n == 1 && left <= 0))
 			return true;
 		if (n == -1 && errno != EINTR) {
@@ -325,12 +333,12 @@ static void keep_bound(struct sampler *s, size_t k)
 
 static void sample_sets(struct sampler *s)
 {
-	const struct sampler_config *config = s->config;
+	struct sampler_config *config = s->config;
 	int64_t round_ns = (int64_t)s->grp->n * config->interval_ns;
 	bool rests = config->period_ns > round_ns;
 	bool rotates = rests || s->grp->n > 1;
 	int64_t end_ns = INT64_MAX, round, deadline;
-	unsigned left = config->count;
+	const bool counts = config->count > 0;
 	size_t k = 0;
 
 	if (!start_turn(s, k))
@@ -345,8 +353,8 @@ static void sample_sets(struct sampler *s)
 		wait_until(s, deadline < end_ns ? deadline : end_ns);
 		sample_all(s, k);
 		s->done |= deadline >= end_ns;
-		if (left > 0 && (round_over || config->period_ns == 0) && --left == 0)
-			break;
+		if (counts && (round_over || config->period_ns == 0) && --config->count == 0)
+			s->done = true;
 		if (s->done)
 			break;
 		if (!rotates) {
@@ -369,10 +377,26 @@ static void sample_sets(struct sampler *s)
 
 /* ---- the run ------------------------------------------------------------- */
 
-int sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *grp,
-		struct meter *meter, struct run *run, struct output *output, int *sig)
+/* If a screen asks for another unit, what is left of the run goes on with it. */
+static void end_run(struct sampler *s, bool counts, struct sampler_end *end)
+{
+	struct sampler_config *config = s->config;
+	bool over = counts && config->count == 0;
+
+	if (config->for_ns > 0) {
+		config->for_ns -= s->last_ns;
+		over |= config->for_ns <= 0;
+	}
+	config->delay_ns = 0;
+	*end = (struct sampler_end){.signal = s->signal, .started = s->started, .lost = s->lost};
+	end->unit = s->asks == SCREEN_UNIT && !over && !s->lost && s->signal == 0;
+}
+
+int sampler_run(struct sampler_config *config, cpc_t *cpc, struct setgrp *grp, struct meter *meter,
+		struct run *run, struct output *output, struct sampler_end *end)
 {
 	struct sampler s = {.config = config, .cpc = cpc, .grp = grp, .meter = meter};
+	const bool counts = config->count > 0;
 
 	s.run = run;
 	s.output = output;
@@ -395,9 +419,15 @@ int sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *
 	if (meter->status != STATUS_OK)
 		s.status = meter->status;
 	meter->ops->free(meter);
-	if (output_close(output, !s.lost) != 0 && s.status == STATUS_OK)
-		s.status = STATUS_FAILED;
-	interrupted(&s); /* a signal ended the wait for the reader */
-	*sig = s.signal;
+	end_run(&s, counts, end);
 	return s.status;
+}
+
+int sampler_close(struct output *output, struct sampler_end *end, int status)
+{
+	if (output_close(output, !end->lost) != 0 && status == STATUS_OK)
+		status = STATUS_FAILED;
+	if (caught != 0) /* it ended the wait for the reader, too */
+		end->signal = caught;
+	return status;
 }

@@ -55,13 +55,24 @@ struct meter {
 	int status; /* to exit with: not STATUS_OK if some CPU was not counted all the time */
 };
 
+/* How a run ended. */
+struct sampler_end {
+	int signal;   /* SIGINT, SIGTERM or SIGHUP ended it; or 0 */
+	bool started; /* something was counted */
+	bool lost;    /* the output failed; a message reported this */
+	bool unit;    /* the screen asks for another unit: see output_unit() */
+};
+
 /*
  * Samples the sets of `grp`, which get their cycles.  Sets the start of `run`.  Rows go to
- * `output`, which it closes; it frees `meter`.  `*sig` gets the signal that ended the run, SIGINT,
- * SIGTERM or SIGHUP, or 0. Returns the exit status.
+ * `output`; it frees `meter`.  `config` gets what is left for a run by another unit.  Returns the
+ * exit status.
  */
-int sampler_run(const struct sampler_config *config, cpc_t *cpc, struct setgrp *grp,
-		struct meter *meter, struct run *run, struct output *output, int *sig);
+int sampler_run(struct sampler_config *config, cpc_t *cpc, struct setgrp *grp, struct meter *meter,
+		struct run *run, struct output *output, struct sampler_end *end);
+
+/* Closes the output after the last run.  Returns the exit status. */
+int sampler_close(struct output *output, struct sampler_end *end, int status);
 
 /* Another CPU was read at this time on CLOCK_MONOTONIC. */
 void read_time_add(struct read_time *at, int64_t ns);

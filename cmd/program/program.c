@@ -357,15 +357,20 @@ static void leave_closing(void)
 		    n);
 }
 
+void program_choose(const struct program *prog, struct options *options, void *config, cpc_t *cpc)
+{
+	trial_choose(cpc, prog->of_cpus, prog->default_times(config), options->chosen,
+		     sizeof(options->chosen));
+	options->spec[0] = options->chosen;
+	options->nspecs = 1;
+	options->by_default = true;
+}
+
 /* Without -c, chooses events, and shows their names. */
 static int count(const struct program *prog, struct options *options, void *config, cpc_t *cpc)
 {
-	char spec[TRIAL_SPEC_SIZE];
-
 	if (options->nspecs == 0) {
-		trial_choose(cpc, prog->of_cpus, prog->default_times(config), spec, sizeof(spec));
-		options->spec[options->nspecs++] = spec;
-		options->by_default = true;
+		program_choose(prog, options, config, cpc);
 		options->output.style.names = true;
 	}
 	return prog->count(config, cpc);

@@ -11,6 +11,7 @@
 #include "../rows/output.h"
 #include "sched.h"
 #include "split.h"
+#include "trial.h"
 
 #include <libcpc.h>
 #include <stdbool.h>
@@ -78,10 +79,11 @@ struct options {
 	char **argv;	   /* the whole command line */
 	const char **spec; /* one per -c */
 	size_t nspecs;
-	struct label *label; /* one per --label */
-	bool by_default;     /* there was no -c: `spec` has default events */
-	bool split;	     /* events of a spec can take turns */
-	bool top;	     /* rows are shown on a screen */
+	struct label *label;	      /* one per --label */
+	bool by_default;	      /* there was no -c: `spec` has default events */
+	char chosen[TRIAL_SPEC_SIZE]; /* these */
+	bool split;		      /* events of a spec can take turns */
+	bool top;		      /* rows are shown on a screen */
 	bool debug, help, version, check;
 	const struct opt *to_count, *for_rows, *for_tables; /* the first given of each use */
 	struct output_config output;
@@ -124,6 +126,9 @@ int parse_count(const char *what, const char *text, unsigned min, unsigned max, 
 
 /* Reports an invalid command line.  Returns STATUS_USAGE. */
 __attribute__((format(printf, 1, 2))) int usage_error(const char *fmt, ...);
+
+/* Chooses the default events for what `config` is to count. */
+void program_choose(const struct program *prog, struct options *options, void *config, cpc_t *cpc);
 
 /*
  * Makes a set for each -c, or several if --split is given and `trial` requires it.  Returns

@@ -7,6 +7,9 @@
 
 #include "../base/util.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define MIN_NAME 24 /* columns are left out before names get shorter than this */
 
 static void add(struct columns *c, enum column_kind kind, size_t set, unsigned i)
@@ -46,6 +49,7 @@ void columns_find(struct columns *c, const struct run *run, enum scope by, size_
 
 	c->run = run;
 	c->by = by;
+	c->unit = run->scope;
 	c->n = 0;
 	if (run->interval)
 		add(c, COLUMN_TIME, set, 0);
@@ -76,7 +80,7 @@ void columns_find(struct columns *c, const struct run *run, enum scope by, size_
 static const char *name_title(const struct columns *c)
 {
 	if (c->by == SCOPE_CPU)
-		return c->run->scope == SCOPE_ALL ? "cpu" : scope_name(c->run->scope);
+		return c->unit == SCOPE_ALL ? "cpu" : scope_name(c->unit);
 	return scope_is_owner(c->by) ? scope_name(c->by) : c->screen ? "command" : "comm";
 }
 
@@ -106,7 +110,7 @@ static void put_title(const struct columns *c, const struct column *col, struct 
 
 static void put_id(const struct columns *c, const struct row *row, pid_t id, struct line *line)
 {
-	if (row->kind != ROW_TOTAL && row->pid != 0)
+	if (row->kind != ROW_TOTAL && !row->folded)
 		line_number(line, (uint64_t)id, false, 0);
 	else if (!c->screen)
 		line_word(line, "-", 0);
@@ -196,6 +200,29 @@ void columns_cell(const struct columns *c, const struct column *col, const struc
 	case COLUMN_NOTE:
 		put_note(c, row, line);
 		break;
+	}
+}
+
+void columns_append(const struct columns *c, const struct column *col, const struct row *row,
+		    struct line *cell, struct line *line)
+{
+	size_t width = col->shown, dots = width > 6 ? 3 : 0, n;
+	const char *text;
+	char *cut;
+
+	columns_cell(c, col, row, cell);
+	text = line_text(cell);
+	n = cell->n;
+	if (col->kind != COLUMN_NAME) {
+		line_word(line, text, width);
+	} else if (n <= width) {
+		line_left(line, text, &width);
+	} else {
+		cut = strchr(text, '/') != NULL
+			      ? xasprintf("%.*s%s", (int)dots, "...", text + n - width + dots)
+			      : xasprintf("%.*s%.*s", (int)(width - dots), text, (int)dots, "...");
+		line_word(line, cut, 0);
+		free(cut);
 	}
 }
 

@@ -29,12 +29,19 @@ struct column {
 	size_t shown; /* and on the screen; 0: it does not fit */
 };
 
+/* The column by which the rows of a screen are sorted. */
+struct sort_key {
+	enum column_kind kind;
+	unsigned i; /* of the event or ratio */
+};
+
 struct columns {
 	const struct style *style;
 	bool screen; /* the columns of one set; names are commands, and a total has no ids */
 	const struct run *run;
-	enum scope by; /* of the rows */
-	unsigned sort; /* of the screen: the event by which the rows are sorted */
+	enum scope by;	 /* of the rows */
+	enum scope unit; /* of rows of CPUs */
+	struct sort_key sort;
 	size_t n, size;
 	size_t nleft; /* columns that do not fit */
 	struct column *col;
@@ -47,9 +54,16 @@ void columns_find(struct columns *columns, const struct run *run, enum scope by,
 void columns_cell(const struct columns *columns, const struct column *col, const struct row *row,
 		  struct line *line);
 
+/*
+ * Appends a cell to `line` as the screen shows it, as wide as its column.  A longer path is cut at
+ * its beginning, other names at their end.  `cell` is for the work.
+ */
+void columns_append(const struct columns *columns, const struct column *col, const struct row *row,
+		    struct line *cell, struct line *line);
+
 static inline bool columns_is_sorted(const struct columns *columns, const struct column *col)
 {
-	return col->kind == COLUMN_EVENT && col->i == columns->sort;
+	return col->kind == columns->sort.kind && col->i == columns->sort.i;
 }
 
 /*

@@ -96,7 +96,7 @@ static void put_idle(struct folded *f)
 	for (size_t k = 0; k < f->run->nsets && f->nidle > 1; k++) {
 		struct row row = f->only.row[k];
 
-		row.pid = row.tid = 0;
+		row.folded = true;
 		row.key = row.comm = text;
 		row.runs = f->runs;
 		row.span_ns = f->sum[k].span_ns;

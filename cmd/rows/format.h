@@ -34,7 +34,7 @@ struct style {
 	const struct label *label;
 	size_t nlabels;
 	char stamp; /* tables: 'u' or 'd': print the time before each sample; 0: do not */
-	/* A screen: the first grouping of rows of LWPs. */
+	/* A screen: the first grouping of rows of LWPs or CPUs. */
 	enum scope group;
 };
 
@@ -43,13 +43,18 @@ struct style {
 
 struct means;
 
-/* What a screen asks of the source of its rows.  SCREEN_GONE: the terminal was closed. */
-enum screen_asks { SCREEN_NOTHING, SCREEN_QUIT, SCREEN_GONE };
+/*
+ * What a screen asks of the source of its rows.  SCREEN_UNIT: end this run, and count by another
+ * unit.  SCREEN_GONE: the terminal was closed.
+ */
+enum screen_asks { SCREEN_NOTHING, SCREEN_QUIT, SCREEN_UNIT, SCREEN_GONE };
 
 /* What a format does with its terminal while the source waits.  There can be one at a time. */
 struct screen {
 	/* Acts on keys, ^Z and a new size of the terminal, and draws what it has not taken yet. */
 	enum screen_asks (*act)(void);
+	/* After SCREEN_UNIT. */
+	enum scope (*unit)(void);
 	/* Restores the terminal while the program is stopped, and draws again. */
 	void (*suspend)(void);
 	void (*resume)(void);

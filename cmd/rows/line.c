@@ -96,6 +96,12 @@ void line_blank(struct line *line)
 	line->n++;
 }
 
+const char *line_text(struct line *line)
+{
+	*reserve(line, 1) = '\0';
+	return line->text;
+}
+
 static void put_real(struct line *line, double val, size_t width)
 {
 	char text[400]; /* the largest double has 309 digits */
@@ -141,7 +147,8 @@ static void put_human(struct line *line, const struct style *style, double val,
 	bool clock = run_event_is_clock(event);
 
 	if (clock && style->rate)
-		human_text(text, sizeof(text), val / NSEC * 100, (double)NAN, false, "%CPU");
+		human_text(text, sizeof(text), val / NSEC * 100, (double)NAN, false,
+			   run_event_is_wait(event) ? "%WAIT" : "%CPU");
 	else
 		human_text(text, sizeof(text), val, (double)NAN, clock, event->unit);
 	if (!clock && style->rate)

@@ -22,6 +22,8 @@ void line_number(struct line *line, uint64_t val, bool minus, size_t width);
 /* Appends seconds as %7.3f does. */
 void line_time(struct line *line, int64_t ns);
 void line_blank(struct line *line);
+/* The line as a string, until the next call for it. */
+const char *line_text(struct line *line);
 /* Writes the line and empties it. */
 void line_write(struct line *line, FILE *f);
 

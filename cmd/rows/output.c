@@ -415,6 +415,11 @@ enum screen_asks output_tend(const struct output *o, unsigned *wait_ms)
 	return asks;
 }
 
+enum scope output_unit(const struct output *o)
+{
+	return o->screen->unit();
+}
+
 int output_fd(const struct output *o)
 {
 	return o->listener != NULL ? o->listener->fd : -1;

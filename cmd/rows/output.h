@@ -78,6 +78,8 @@ bool output_is_behind(const struct output *output);
  */
 enum screen_asks output_tend(const struct output *output, unsigned *wait_ms);
 
+/* After SCREEN_UNIT: the unit by which to count. */
+enum scope output_unit(const struct output *output);
 /* A descriptor to wait for: if it is readable, call output_tend().  -1: nothing to wait for. */
 int output_fd(const struct output *output);
 

@@ -179,6 +179,7 @@ struct row {
 	const char *outer;	     /* the container in which that container runs; NULL: none */
 	unsigned ncpus;		     /* number of CPUs whose counts are included; rows of LWPs: 0 */
 	uint64_t runs;		     /* ROW_SUM, ROW_TOTAL: number of LWPs or processes */
+	bool folded;		     /* ROW_SUM: stands for several, which counted nothing */
 	bool shared;		     /* `share` is known */
 	double share;		     /* ROW_SUM: of the total of the first event, 0 to 1 */
 	size_t set;		     /* index of the set that was counted */

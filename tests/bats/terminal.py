@@ -16,7 +16,8 @@ Steps:
     stopped, fg     wait until the job has stopped; continue it
     hangup          the terminal goes away; the last step
 
-Prints at the end how the command ended and "colours" if it used any. Fails if the terminal is not
+Prints at the end what the command has left on the terminal after its screen, with "> " before each line that is
+not a message, how the command ended, and "colours" if it used any. Fails if the terminal is not
 as it was after the end or while the job is stopped. TERM is the minimal terminal of terminal.ti,
 so that few sequences need to be understood.
 """
@@ -249,7 +250,10 @@ class Terminal:
             self.outside += self.screen.write(os.read(self.main, 65536).decode())
         gone = self.main is None or self.deaf is not None
         assert gone or self.screen.entered == self.screen.left, "the screen was not left"
-        print(self.outside.replace("\r", ""), self.report, sep="", end="")
+        for line in self.outside.replace("\r", "").splitlines():
+            is_left = self.screen.left > 0 and not re.match(r"cp[a-z]+: ", line)
+            print("> " * is_left + line)
+        print(self.report, end="")
         if self.screen.colours:
             print("colours")
 

@@ -23,10 +23,13 @@ teardown() {
 	common_teardown
 }
 
-# terminal ROWS COLUMNS STEP... -- COMMAND...: see terminal.py.
+# terminal ROWS COLUMNS STEP... -- COMMAND...: see terminal.py.  What stays of the screen goes to $stays.
 terminal() {
 	run "${LIMIT[@]}" python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"
 	echo "$output"
+	stays=$(sed -n 's/^> //p' <<<"$output")
+	output=$(sed '/^> /d' <<<"$output")
+	mapfile -t lines < <(grep . <<<"$output")
 }
 
 # top_of_cpus STATUS ROWS COLUMNS STEP... -- ARGUMENT...: cpustat --top ends with this.
@@ -47,13 +50,13 @@ top_of_cpus() {
 # In the rows of a screen, column $1 is sorted, largest first; the first number is the total.
 sorted() {
 	awk -v column="$1" 'NR == 3 { total = $column }
-		NR > 3 && NF > 1 && !/^(status|signal|colours|cpustat:)/ { sum += $column; if (NR > 4 && $column > last) bad = 1; last = $column; n++ }
+		NR > 3 && NF > 1 && !/^(status|signal|colours|cpustat:|q quit)/ { sum += $column; if (NR > 4 && $column > last) bad = 1; last = $column; n++ }
 		END { print n " rows"; exit bad || n == 0 || sum != total }' <<<"$output"
 }
 
 @test "cpustat: rows and their sum, sorted by the event that a key chooses, help, and q" {
 	top_of_cpus "status 0" 24 80 wait:rows show type:q -- --human=no -c page-faults,context-switches 0.2
-	[[ ${lines[0]} =~ ^0\.[0-9]+\ s,\ ([0-9]+)\ of\ ([0-9]+)\ rows,\ sorted\ by\ page-faults\;\ h\ helps,\ q\ quits$ ]]
+	[[ ${lines[0]} =~ ^0\.[0-9]+\ s,\ ([0-9]+)\ of\ ([0-9]+)\ rows,\ sorted\ by\ page-faults$ ]]
 	[ "${BASH_REMATCH[2]}" -eq "$(cpus | wc -l)" ]
 	[ "$(xargs <<<"${lines[1]}")" = "cpu share page-faults context-switches" ]
 	[[ ${lines[2]} =~ ^total\ +100\.0% ]]
@@ -111,7 +114,7 @@ sorted() {
 		-c page-faults,minor-faults,major-faults,context-switches,cpu-migrations,task-clock,sys 0.3
 	[[ ${lines[0]} =~ ,\ \+[1-9]\ columns, ]]
 	[ "$(awk 'length > 80' <<<"$output")" = "" ]
-	[ "$(awk 'NR > 2 && NF > 1 && $NF !~ /^[0-9]+$/ && !/^(status|colours|cpustat:)/' <<<"$output")" = "" ]
+	[ "$(awk 'NR > 2 && NF > 1 && $NF !~ /^[0-9]+$/ && !/^(status|colours|cpustat:|q quit)/' <<<"$output")" = "" ]
 }
 
 @test "a small screen has what fits, and a terminal may change its size" {
@@ -273,6 +276,106 @@ sorted() {
 	done
 }
 
+# nth N: the N-th screen of $output, without its keys.
+nth() {
+	awk -v n="$1" '/^[0-9.]+ s, / { at++; on = 1 } /^(q quit|type a part|status|signal)/ { on = 0 } on && at == n && NF' <<<"$output"
+}
+
+# The page faults of the threads on the N-th screen, in hundreds.
+hundreds() {
+	nth "$1" | awk '$3 == "threads" { print int($5 / 100) }' | paste -sd ' ' -
+}
+
+# forty STEP...: LWPs, of which the k-th has 100 k page faults, on a frozen screen with 10 rows.
+forty() {
+	still
+	terminal 14 100 "wait:^threads " type:fl "wait:tid command" "$@" type:q -- \
+		sh -c 'exec "$@" >"$0" 2>&1' "$T/out" "${STILL[@]}" cputrack --top --human=no -T 2 -c page-faults \
+		sh -c "'$WORK/touch-pages' 9000; '$WORK/threads' -i -p 100 40; sleep 3"
+	[[ $output == *"status 0"* ]]
+}
+
+@test "arrows and page keys scroll, and the rows on the screen are said" {
+	forty 'type:\x1b[B' "wait:rows 2 to" show 'type:\x1b[6~' "wait:rows 11 to" show 'type:\x1b[6~\x1b[5~\x1b[A' "wait:rows 10 to" show \
+		'type:\x1b[F' "wait:sleep" show 'type:\x1b[H' "wait:10 of" show 'type:\x1b[A\x1b[5~' "wait:10 of"
+	[[ $(nth 1) =~ "s, rows 2 to 11 of "[0-9]+", sorted by page-faults, FROZEN"$'\n' ]]
+	[ "$(hundreds 1)" = "40 39 38 37 36 35 34 33 32 31" ]
+	[ "$(hundreds 2)" = "31 30 29 28 27 26 25 24 23 22" ]
+	[ "$(hundreds 3)" = "32 31 30 29 28 27 26 25 24 23" ]
+	[[ $(hundreds 4) == *"2 1"* ]]
+	[ "$(nth 4 | sed -n 's/.*rows [0-9]* to \([0-9]*\) of \1, .*/end/p')" = end ]
+	[ "$(hundreds 5)" = "40 39 38 37 36 35 34 33 32" ] # after touch-pages
+}
+
+@test "/ shows names that contain some text, Esc all, and a capital letter sorts by the column that begins so" {
+	forty type:/SL "wait:/SL_" show 'type:\x7f\x7ftouX\x7f\r' "wait:/tou, " show 'type:\x1b' "wait:rows, sorted" type:/q "wait:0 of 0 rows" 'type:\x1b' \
+		"wait:rows, sorted" type:T "wait:by tid" show type:P "wait:by page-faults" type:P "wait:by pid" type:C "wait:by command" show \
+		type:c "wait:^threads .*" type:R "wait:by runs" show type:l "wait:by page-faults"
+	[[ $(nth 1) =~ "s, 1 of 1 rows, /SL_, sorted by page-faults, FROZEN"$'\n' ]]
+	[ "$(nth 1 | awk 'NR > 3 { print $3 }')" = sleep ]
+	[ "$(nth 2 | awk 'NR > 3 { print $3, int($5 / 1000) }')" = "touch-pages 9" ]
+	# the total is that of all
+	[ "$(nth 2 | awk 'NR == 3 { print int($3 / 1000) }')" -ge 90 ]
+	nth 3 | awk 'NR > 3 { print $2 }' | sort -nc
+	nth 4 | awk 'NR > 3 { print $3 }' | sort -c
+	[ "$(nth 5 | awk 'NR == 4 { print $1 }')" = sh ]
+	nth 5 | awk 'NR > 3 { print $2 }' | sort -nrc
+}
+
+@test "a frozen screen stays as it is while counting goes on, and the last screen stays on the terminal" {
+	terminal 24 80 wait:rows type:f wait:FROZEN show "until:$T/done" type:l "wait:tid" type:c "wait:runs" show type:f next show type:q -- \
+		sh -c 'exec "$@" >"$0" 2>&1' "$T/out" cputrack --top --human=no -T 0.1 -O "$T/record" -c page-faults \
+		sh -c "sleep 0.5; '$WORK/touch-pages' 7000; sleep 0.3; echo >'$T/done'; sleep 5"
+	[[ $output == *"status 0"* ]]
+	[ "$(nth 1)" = "$(nth 2)" ]
+	[[ $(nth 3) != *FROZEN* ]]
+	[ "$(cputrack -I "$T/record" --by=command -n | awk '$2 == "touch-pages" { print int($3 / 1000) }')" = 7 ]
+	# what stays is the last screen
+	[[ $(head -n 1 <<<"$stays") =~ ^[0-9.]+\ s,\ [0-9]+\ of\ [0-9]+\ rows,\ sorted\ by\ page-faults$ ]]
+	[ "$(sed -n 2p <<<"$stays" | xargs)" = "command runs share page-faults" ]
+	[[ $(sed -n 3p <<<"$stays") =~ ^total\  ]]
+	terminal 8 80 wait:rows type:f wait:FROZEN show type:q -- cpustat --top --shared -c page-faults,context-switches 0.2
+	[ "$(nth 1 | sed 's/, FROZEN//')" = "$stays" ]
+	terminal 8 80 wait:rows kill:TERM -- cpustat --top --shared -c page-faults 0.2
+	[[ $stays == *$'\ntotal '* ]]
+}
+
+@test "cpustat: keys choose the unit: CPUs and groups of them, and by counting anew commands, users, ..." {
+	need_keys
+	terminal 24 100 wait:rows type:p "wait:^core " show type:pppp "wait:^all " show type:c "wait:^command " show \
+		type:u "wait:^user " show type:s "wait:^service " type:g "wait:^cgroup " type:o "wait:^container " type:p "wait:^cpu " next show type:q -- \
+		cpustat --top --human=no -O "$T/record" 0.3
+	[[ $output == *"status 0"* ]]
+	[ "$(nth 1 | sed -n 2p | xargs)" = "core share %CPU busy-time context-switches page-faults" ]
+	[ "$(nth 2 | awk 'NR == 3 { total = $4 } NR == 4 { print $1, $4 == total }')" = "all 1" ]
+	[[ $(nth 3 | sed -n 2p | xargs) =~ ^"command share %CPU "(%WAIT\ )?"task-clock " ]]
+	[[ $(nth 4) == *$'\nroot '* ]]
+	[ "$(nth 5 | awk 'NR > 3 { print $1 }' | sort -n)" = "$(cpus)" ]
+	# the record has a run by each unit
+	cpustat -I "$T/record" --format=json | python3 -c '
+import json, sys
+units = [row["unit"] for row in map(json.loads, sys.stdin) if row["kind"] == "run"]
+assert units == ["cpu", "command", "user", "service", "cgroup", "container", "cpu"], units'
+	# the samples of all units are counted
+	terminal 24 80 wait:rows type:u "wait:^user " type:p "wait:^cpu " -- cpustat --top -O "$T/record" -c page-faults 0.2 25
+	[[ $output == *"status 0"* ]]
+	cpustat -I "$T/record" --format=json | python3 -c '
+import json, sys
+run, samples = 0, set()
+for row in map(json.loads, sys.stdin):
+    run += row["kind"] == "run"
+    if row["kind"] == "tick":
+        samples.add((run, row["ns"]))
+assert run == 3 and len(samples) == 25, (run, len(samples))'
+	# what cannot be counted so is said, and the former unit goes on
+	terminal 24 140 wait:rows type:s "wait:cannot divide the counts by service" "wait:^cpu " show type:q -- cpustat --top -c busy-time 0.3
+	[[ $output == *"status 0"* ]]
+	[[ $output == *"cpustat: cannot divide the counts by service: "*"'busy-time'"* ]]
+	# ^Z works as before
+	terminal 24 80 wait:rows type:c "wait:^command " 'type:\x1a' stopped fg wait:rows next type:q -- cpustat --top -c page-faults 0.3
+	[[ $output == *"status 0"* ]]
+}
+
 @test "cputrack -p: the processes go on, and --by is the first view" {
 	start pool "$WORK/thread-pool" -p 50 3
 	eventually said pool ready
@@ -303,7 +406,7 @@ sorted() {
 
 @test "cputrack: signals, space and a command that reads its input" {
 	# a paused screen stays as it is
-	terminal 24 80 wait:rows "type: " wait:paused show "type: " next show type:q -- \
+	terminal 24 80 wait:rows "type: " wait:FROZEN show "type: " next show type:q -- \
 		sh -c 'exec cputrack --top -T 0.2 -c page-faults cat >"$0" 2>&1' "$T/out"
 	[[ $output == *"status 0"* ]]
 	[ ! -s "$T/out" ]

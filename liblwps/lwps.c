@@ -176,6 +176,23 @@ void lwps_track_next_child(struct lwps *lwps)
 	store(lwps->skel->bss->root_pending, 1);
 }
 
+void lwps_renew_run(struct lwps *lwps, bool waiting)
+{
+	struct count__bss *bss = lwps->skel->bss;
+	const struct count__rodata *constant = lwps->skel->rodata;
+	const unsigned used = bss->fresh < constant->nslots ? bss->fresh : constant->nslots;
+
+	memset(lwps->lines, 0,
+	       sizeof(*lwps->lines) * constant->nlines * (LWPS_OF_CPU * constant->ncpus + used));
+	bss->fresh = LWPS_SHARED + 1;
+	bss->recycle_head = bss->recycle_tail = 0;
+	bss->waiting = waiting;
+	bss->no_slot = bss->missed = bss->repaired = 0;
+	bss->ring_full = bss->errors = bss->outside = 0;
+	bss->late_execs = bss->late_exits = 0;
+	bss->children = 0;
+}
+
 /* Bring the counts of running LWPs up to date.  `all`: also begin to count newly attached ones. */
 static int refresh(struct lwps *lwps, bool all)
 {

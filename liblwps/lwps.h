@@ -119,6 +119,12 @@ struct lwps_losses {
  */
 struct lwps *lwps_open(const struct lwps_config *config, char *why, size_t size);
 
+/*
+ * Once no LWP is tracked any more, and all records were read: as lwps_open() made it, to track
+ * another tree.  `waiting`: as in struct lwps_config.
+ */
+void lwps_renew_run(struct lwps *lwps, bool waiting);
+
 /* The next child of this process is the root of the tree.  Its counting begins at its exec. */
 void lwps_track_next_child(struct lwps *lwps);
 

@@ -179,7 +179,24 @@ static void drop_row(struct sink *sink, const struct row *row)
 	(void)sink, (void)row;
 }
 
-/* Tracks a run with a new engine, and restores all settings that the next command inherits. */
+static void free_engine(struct session *s)
+{
+	if (s->engine != NULL)
+		s->engine->ops->free(s->engine);
+	s->engine = NULL;
+}
+
+/* The engine of the last run, if it can be used again; else a new one.  NULL after a message. */
+static void find_engine(struct session *s, const struct engine_config *config)
+{
+	if (s->engine != NULL && s->engine->ops->renew != NULL &&
+	    s->engine->ops->renew(s->engine, config))
+		return;
+	free_engine(s);
+	s->engine = engine_new(s->cfg->engine_choice, config, s->cpc, &s->grp, &s->track);
+}
+
+/* Tracks a run with an engine, and restores all settings that the next command inherits. */
 static void track_run_of(struct session *s, struct output *output)
 {
 	static const struct sink_ops drop = {.row = drop_row};
@@ -204,6 +221,7 @@ static void track_run_of(struct session *s, struct output *output)
 		engine.owners = owners_new(run.scope);
 	engine.comm = output_needs_comm(output);
 	s->grp.times = s->grp.n > 1 || output_needs_cycles(output);
+	engine.again = cfg->repeat > 0;
 	engine.pids = cfg->command == NULL ? &cfg->pids : NULL;
 	/* A command gets the signal: it may read its files again. */
 	engine.reopens = cfg->command == NULL && output_reopens(output);
@@ -212,12 +230,13 @@ static void track_run_of(struct session *s, struct output *output)
 		   cfg->command != NULL ? &s->command : NULL);
 	if (s->warm_up)
 		s->track.sink = &nowhere;
-	s->engine = engine_new(cfg->engine_choice, &engine, s->cpc, &s->grp, &s->track);
+	find_engine(s, &engine);
 	if (s->engine != NULL) {
 		track_start(&s->track);
 		run.engine = xstrdup(s->engine->ops->name);
 		track_once(s, &run);
-		s->engine->ops->free(s->engine);
+		if (!engine.again)
+			free_engine(s);
 	} else {
 		outcome_refused(&s->outcome, 0, 0);
 	}
@@ -368,6 +387,7 @@ static int track(struct session *s)
 				progress_run(n + 1, cfg->repeat, s->begin_ns);
 			track_run_of(s, output);
 		} while (++n < cfg->repeat && goes_on(s));
+	free_engine(s);
 	progress_end();
 	report_missing(s);
 	if (!outcome->ever_lost && (outcome->complete > 0 || cfg->command == NULL))

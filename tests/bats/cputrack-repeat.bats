@@ -266,3 +266,17 @@ line_of() {
 turns() {
 	[ "$(grep -c '"kind":"tick"' "$R")" -ge "$1" ]
 }
+
+@test "-r: the programs are loaded once, and each run has its own counts" {
+	local event=syscalls:sys_enter_getpriority
+	by_kernel
+	need_tracepoints "${event/://}"
+	set_tracefs
+	go -0 "${TRACEFS[@]}" cputrack -D -r 20 -f -O "$T/runs" -o /dev/null -c "$event" "$WORK/forks" -s 7 3
+	[ "$(grep -c ': counts in the kernel' <<<"$stderr")" = 1 ]
+	# Three children with 7 calls in each run, and the first process with none.
+	[ "$(jq -c 'select(.kind == "exit") | [.counts[]]' "$T/runs" | sort | uniq -c | xargs)" = "20 [0] 60 [7]" ]
+	# Runs that are killed, or whose children live on, are no hindrance.
+	go -137 "${TRACEFS[@]}" cputrack -D -r 5 -o /dev/null -c "$event" sh -c 'sleep 0.3 & kill -9 $$'
+	[ "$(grep -c ': counts in the kernel' <<<"$stderr")" = 1 ]
+}

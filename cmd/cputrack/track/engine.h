@@ -40,6 +40,7 @@ struct engine_config {
 	struct owners *owners;	 /* events carry the owners of LWPs; NULL: they do not */
 	bool comm;		 /* events carry names of LWPs */
 	bool debug;		 /* report what is found, and how */
+	bool again;		 /* another run may follow: see `renew` */
 	bool reopens;		 /* SIGHUP asks to open the output again */
 	uint_t interval_ms;	 /* between samples; 0: none are taken */
 	uint_t count;		 /* of samples; 0: no limit */
@@ -67,6 +68,11 @@ struct engine_ops {
 	int (*wait)(struct engine *engine, int *wstatus);
 	/* Releases the processes, and reports what was not counted. */
 	void (*release)(struct engine *engine);
+	/*
+	 * After `release`: prepares another run, with the same config but for `owners`.  NULL, or
+	 * false: it needs a new engine.
+	 */
+	bool (*renew)(struct engine *engine, const struct engine_config *config);
 	void (*free)(struct engine *engine);
 };
 

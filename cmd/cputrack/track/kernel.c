@@ -56,8 +56,9 @@ struct counting {
 	int64_t look_ns;  /* when to check next whether LWPs exist */
 	int64_t renew_ns; /* when to check next whether counters were lost */
 	bool gone_before; /* no LWP existed at the last check */
-	bool stale;	  /* the counts of running LWPs could not be read */
-	int wake;	  /* eventfd(2) */
+	bool released;
+	bool stale; /* the counts of running LWPs could not be read */
+	int wake;   /* eventfd(2) */
 	volatile sig_atomic_t stop;
 };
 
@@ -385,17 +386,53 @@ static int attach(struct engine *engine)
 	return -1;
 }
 
+/*
+ * Can the next run use the loaded programs and the bound sets?  Then nothing is left of this one:
+ * all LWPs have ended and were reported, and no counter was lost.
+ */
+static bool can_renew(const struct counting *k)
+{
+	return k->engine.config.again && !k->engine.lost && !k->records.invalid && !has_turns(k) &&
+	       k->probed.n == 0 && lwps_live(k->records.lwps) == 0;
+}
+
 static void release(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
 
-	if (k->records.lwps != NULL) {
-		records_print_losses(&k->records);
-		probed_report_changed(&k->probed);
-		engine->nchildren = lwps_children(k->records.lwps);
-		lwps_close(k->records.lwps);
-		k->records.lwps = NULL;
-	}
+	if (k->released)
+		return;
+	k->released = true;
+	records_print_losses(&k->records);
+	probed_report_changed(&k->probed);
+	engine->nchildren = lwps_children(k->records.lwps);
+	if (can_renew(k))
+		return;
+	lwps_close(k->records.lwps);
+	k->records.lwps = NULL;
+}
+
+static bool renew(struct engine *engine, const struct engine_config *config)
+{
+	struct counting *k = counting_of(engine);
+
+	if (k->records.lwps == NULL || !can_renew(k))
+		return false;
+	engine->config = *config;
+	engine->waiting = engine->track->config.delay_ns > 0;
+	engine->nchildren = 0;
+	engine->suspend = engine->reopen = 0;
+	records_renew(&k->records);
+	lwps_renew_run(k->records.lwps, engine->waiting);
+	children_leave(&k->children);
+	k->children = (struct children){0};
+	k->pid = 0;
+	k->nticks = 0;
+	k->look_ns = k->renew_ns = 0;
+	k->gone_before = k->stale = k->released = false;
+	k->stop = 0;
+	eventfd_read(k->wake, &(eventfd_t){0});
+	return true;
 }
 
 /* Releases all else first, since the command may run on for long.  ^Z still works. */
@@ -447,6 +484,7 @@ static const struct engine_ops ops = {
 	.begin = begin,
 	.wait = wait_for,
 	.release = release,
+	.renew = renew,
 	.free = free_counting,
 };
 

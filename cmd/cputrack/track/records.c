@@ -698,3 +698,18 @@ void records_free(struct records *records)
 	free(records->counts);
 	free(records->slot);
 }
+
+void records_renew(struct records *records)
+{
+	memset(records->slot, 0, records->nslots * sizeof(*records->slot));
+	*records = (struct records){
+		.engine = records->engine,
+		.probed = records->probed,
+		.set = records->set,
+		.counts = records->counts,
+		.lwps = records->lwps,
+		.nslots = records->nslots,
+		.slot = records->slot,
+		.begun_ns = records->engine->waiting ? INT64_MAX : 0,
+	};
+}

@@ -50,6 +50,8 @@ struct records {
 void records_init(struct records *records, struct engine *engine, const struct fit *fit,
 		  struct probed *probed);
 void records_free(struct records *records);
+/* As new, for another run with the same sets and programs. */
+void records_renew(struct records *records);
 
 /* Reports all that happened up to now. */
 void records_read(struct records *records);

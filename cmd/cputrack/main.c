@@ -317,7 +317,7 @@ static int parse_operands(void *config, int n, char **arg)
 	if (cfg->engine.choice.kind != CHOICE_NONE && (cfg->pids.n != 0 || cfg->engine.descendants))
 		return usage_error(ONLY_ONE);
 	if (cfg->engine.choice.kind != CHOICE_NONE && cfg->command != NULL)
-		return mistakes_of_both(cfg->command, ONLY_ONE);
+		return mistakes_of_both(cfg->command, cfg->engine.choice.name, ONLY_ONE);
 	if (cfg->repeat > 0 && cfg->engine.choice.kind != CHOICE_NONE)
 		return usage_error("-r runs a command again; --all, --cgroup and --user cannot");
 	if (cfg->common.output.compare != NULL &&
@@ -331,7 +331,7 @@ static int parse_operands(void *config, int n, char **arg)
 	if (cfg->engine.descendants && cfg->pids.n == 0)
 		return usage_error("--tree is for -p; -f follows the children of a command");
 	if (cfg->command != NULL && cfg->pids.n != 0)
-		return mistakes_of_both(cfg->command,
+		return mistakes_of_both(cfg->command, "-p",
 					"either a command or -p, not both; --for=SECS stops "
 					"counting, -T sets the interval");
 	return STATUS_OK;

@@ -94,7 +94,7 @@ int mistakes_of_command(cpc_t *cpc, char **command, bool no_events)
 	return STATUS_OK;
 }
 
-int mistakes_of_both(char **command, const char *usage)
+int mistakes_of_both(char **command, const char *option, const char *usage)
 {
 	const char *secs = command[1];
 	int64_t ns;
@@ -102,9 +102,9 @@ int mistakes_of_both(char **command, const char *usage)
 	if (strcmp(command[0], "sleep") != 0 || secs == NULL || command[2] != NULL ||
 	    !parse_seconds(secs, &ns) || ns == 0)
 		return usage_error("%s", usage);
-	say("'sleep %s' is a command, and what is tracked already runs; --for=%s counts it for that "
+	say("cannot start 'sleep %s': %s tracks running processes; --for=%s counts them for that "
 	    "time",
-	    secs, secs);
+	    secs, option, secs);
 	return STATUS_USAGE;
 }
 

@@ -23,9 +23,9 @@ void mistakes_of_second(char **command, bool given);
 int mistakes_of_record(const char *path);
 
 /*
- * Refuses a command beside -p, --all, ...; `usage` says why.  For sleep(1), which sets the time in
- * other tools, it names --for.  Returns STATUS_USAGE.
+ * Refuses a command beside `option`: -p, --all, ...; `usage` says why.  For sleep(1), which sets
+ * the time in other tools, it names --for.  Returns STATUS_USAGE.
  */
-int mistakes_of_both(char **command, const char *usage);
+int mistakes_of_both(char **command, const char *option, const char *usage);
 
 #endif /* MISTAKES_H */

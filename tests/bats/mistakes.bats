@@ -93,9 +93,9 @@ setup() {
 	mistake 2 "unknown --format 'yaml': expected table, csv, json, openmetrics or trace" cpustat --format=yaml
 	mistake 2 "unsupported --by 'numa': --by=cpu -A node has a row for each" cpustat --by=numa 1 1
 	mistake 2 "either a command or -p, not both; --for=SECS stops counting, -T sets the interval" cputrack -p 1 1 2
-	mistake 2 "'sleep 3' is a command, and what is tracked already runs; --for=3 counts it for that time" \
+	mistake 2 "cannot start 'sleep 3': -p tracks running processes; --for=3 counts them for that time" \
 		cputrack -p 1 sleep 3
-	mistake 2 "--for=0.5m counts it for that time" cputrack --all -- sleep 0.5m
+	mistake 2 "cannot start 'sleep 0.5m': --all tracks running processes; --for=0.5m counts" cputrack --all -- sleep 0.5m
 	mistake 2 "either a command or -p, not both" cputrack -p 1 sleep 1 2
 	mistake 2 "only one of a command, -p, --all, --cgroup and --user" cputrack --all ls
 	mistake 2 "there is no program '5'; -p tracks a process, -T sets the interval" cputrack -n 5 ls

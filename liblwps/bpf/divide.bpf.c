@@ -433,6 +433,9 @@ static __always_inline void switch_in(struct account_cpu *c, struct task_struct 
 		count_for(c, t, &m, preempts);
 	if (counts_delay && outsiders && t->pid != 0)
 		delay_charged(t);
+	/* Its last switch away may have been hidden: see on_sched_exit(). */
+	if (counts_delay && unlikely(t->tgid == INIT_TGID))
+		count_delay(c, t);
 	c->nivcsw = t->nivcsw;
 	barrier();
 	c->slice.task = (__u64)t;

@@ -58,6 +58,9 @@ static __always_inline void switch_in(struct lwps_cpu *c, struct task_struct *t,
 		miss_switch(s->slot, LWPS_NO_SWITCH);
 	l->counted = 1;
 	l->switches = switches + 1;
+	/* Its last switch away may have been hidden: see on_sched_exit(). */
+	if (unlikely(t->tgid == INIT_TGID))
+		count_waits(s, l, t);
 	cpu = bpf_get_smp_processor_id();
 	if (l->cpu != cpu && l->cpu != LWPS_NONE)
 		s->now[LWPS_MIGRATE]++;

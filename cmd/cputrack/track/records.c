@@ -129,6 +129,7 @@ static unsigned flaws_of(struct records *records, const struct lwp *lwp, unsigne
 	if (!lwp->flawed) {
 		records->engine->lost = true;
 		records->nflawed++;
+		records->ninit += lwp->proc->pid == 1;
 		records->flaws |= flaws;
 	}
 	return TRACK_LWP_FLAWED | TRACK_PROC_FLAWED;
@@ -585,8 +586,10 @@ bool records_any_exists(const struct records *records)
 
 /* ---- what was not counted ---------------------------------------------------------------- */
 
-static const char *reason_of(unsigned flaws)
+static const char *reason_of(const struct records *records)
 {
+	const unsigned flaws = records->flaws;
+
 	if ((flaws & LWPS_NOT_RUN) != 0)
 		return "another program used the counters part of the time";
 	if ((flaws & LWPS_NO_EVENT) != 0)
@@ -597,8 +600,12 @@ static const char *reason_of(unsigned flaws)
 		return "the machine has other CPUs than /sys lists";
 	if ((flaws & LWPS_TOO_DEEP) != 0)
 		return "the kernel sees the returns of 64 nested calls at most";
-	return (flaws & LWPS_LATE_EXEC) != 0 ? "the kernel reported an exec late"
-					     : "the kernel did not report all context switches";
+	if ((flaws & LWPS_LATE_EXEC) != 0)
+		return "the kernel reported an exec late";
+	return records->ninit == records->nflawed
+		       ? "it is of process 1, and this kernel does not report switches between "
+			 "its LWPs (--cgroup and --user can leave it out)"
+		       : "the kernel did not report all context switches";
 }
 
 bool records_lack(const struct records *records)
@@ -618,7 +625,7 @@ void records_print_losses(struct records *records)
 
 	if (records->nflawed > 0)
 		say("%u LWP%s not counted all the time: %s", records->nflawed,
-		    records->nflawed == 1 ? " was" : "s were", reason_of(records->flaws));
+		    records->nflawed == 1 ? " was" : "s were", reason_of(records));
 	if (losses.shared > 0)
 		say("%llu LWP%s too many to be counted apart; process %d stands for all of them "
 		    "(--max-lwps counts more)",

@@ -43,6 +43,7 @@ struct records {
 	int64_t attached_ns;	 /* records with earlier times are from the attach */
 	bool invalid;		 /* a CPU was claimed: no counts are known from then on */
 	unsigned nflawed, flaws; /* LWPs that were not counted all the time, and why */
+	unsigned ninit;		 /* those of process 1 */
 	unsigned nimpossible;	 /* records that were left out, since they contradict others */
 };
 

@@ -79,6 +79,23 @@ is_erased() {
 	[ ! -s "$T/err" ]
 }
 
+@test "processes that a command has left behind" {
+	local engine
+	for engine in auto ptrace; do
+		on_terminal "cputrack --engine=$engine --by=process -c page-faults sh -c 'sleep 2 &'"
+		[ "$(head -n1 "$T/terminal")" = \
+			"cputrack: the command has ended; counting the processes that it left behind, until they end or ^C" ]
+		[ "$(grep -c "has ended" "$T/terminal")" = 1 ]
+		grep -q total "$T/terminal"
+	done
+	# not for long, not if counting ends before, and not in a file
+	on_terminal "cputrack -fe -T 0 -c page-faults sh -c 'sleep 0.1 &'
+		cputrack -fe --for 1 -c page-faults sh -c 'sleep 2 &'
+		cputrack -fe -c page-faults sh -c 'sleep 1.5 &' 2>'$T/err'"
+	[ "$(grep -c "has ended" "$T/terminal")" = 0 ]
+	[ ! -s "$T/err" ]
+}
+
 @test "-r: a line shows the run and the time, beside the output of the command" {
 	local engine
 	for engine in auto ptrace; do

@@ -6,9 +6,13 @@
 #include "pace.h"
 
 #include "../../base/progress.h"
+#include "../../base/say.h"
 #include "../../base/util.h"
 
-#define MS 1000000 /* ns */
+#include <unistd.h>
+
+#define MS 1000000	   /* ns */
+#define LEFT_NS (500 * MS) /* processes that live shorter need no message */
 
 void pace_stop(struct engine *engine)
 {
@@ -56,6 +60,29 @@ static uint_t tend_output(struct engine *engine)
 	return wait;
 }
 
+/*
+ * Says on a terminal, once, why the tracking goes on after the end of the command.  Returns when
+ * that is due.
+ */
+static uint_t report_left(const struct engine *engine)
+{
+	struct track *track = engine->track;
+	const bool ends = track->end_ns != INT64_MAX || engine->config.count != 0;
+	int64_t now = now_ns();
+
+	if (track->command == NULL || !track->command->reaped || track->ending || ends ||
+	    track->left_ns == INT64_MAX || !isatty(STDERR_FILENO))
+		return 0;
+	if (track->left_ns == 0)
+		track->left_ns = now + LEFT_NS;
+	if (now < track->left_ns)
+		return (uint_t)((track->left_ns - now) / MS + 1);
+	say("the command has ended; counting the processes that it left behind, until they end or "
+	    "^C");
+	track->left_ns = INT64_MAX;
+	return 0;
+}
+
 uint_t pace_sooner(uint_t a, uint_t b)
 {
 	return a == 0 || (b != 0 && b < a) ? b : a;
@@ -89,5 +116,6 @@ uint_t pace_idle(struct engine *engine)
 	}
 	if (!flusher_idle(&track->flusher, track->command == NULL || track->command->left, &wait))
 		engine->ops->stop(engine);
+	due = pace_sooner(due, report_left(engine));
 	return pace_sooner(pace_sooner(due, wait), progress_idle());
 }

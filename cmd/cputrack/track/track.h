@@ -46,6 +46,7 @@ struct track {
 	int64_t start_ns;		   /* rows have the time since then */
 	int64_t begin_ns;		   /* LWPs are counted from then on... */
 	int64_t end_ns;			   /* ...up to then; INT64_MAX: no limit */
+	int64_t left_ns;		   /* when to say what the tracking waits for; 0: unknown */
 	int64_t last_ns;		   /* the time of the last row: times never go back */
 	int64_t sample_ns, sample_wall_ns; /* time of the current sample; 0: none */
 	uint64_t sample;		   /* the number of the current or last sample */

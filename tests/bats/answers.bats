@@ -14,6 +14,7 @@ TOP=$BATS_TEST_DIRNAME/../..
 @test "docs/answers.md, docs/solaris.md: the commands succeed and print the headers on the page" {
 	need_command make gzip
 	[ "$(grep -c '^### .*?$' "$TOP/docs/answers.md")" -eq 37 ]
+	grep -q "answers 37 questions" "$TOP/README.md"
 	go -0 "$TOP/scripts/answers" --check "$CPC_BUILD"
 	[[ ${lines[-1]} =~ ^[0-9]+\ commands$ ]]
 	[ "${lines[-1]% commands}" -ge 15 ]

@@ -138,22 +138,25 @@ static void put_status(struct page *p)
 /* Draws as many of the words as fit, and fills the line. */
 static void draw_keys(struct page *p, int y)
 {
-	static const char *const typing[] = {"type a part of the names", "Enter end",
-					     "Esc no filter", NULL};
-	static const char *const keys[] = {"q quit",   "h help",	"f freeze", "/ filter",
-					   "< > sort", "arrows scroll", NULL};
-	static const char *const of_lwps[] = {"c p l group", NULL}, *const of_cpus[] = {
-									    "c s g o u p group",
-									    NULL};
-	const char *const *lists[] = {p->types ? typing : keys, p->types	       ? NULL
-								: p->view.run->of_cpus ? of_cpus
-										       : of_lwps};
+	static const char *const typing[] = {
+		"type a part of the names",
+		"Enter end",
+		"Esc no filter",
+		NULL,
+	};
+	static const char *const of_lwps[] = {
+		"q quit",   "h help",	     "f freeze",	"/ filter",
+		"< > sort", "arrows scroll", "c p l s u group", NULL,
+	};
+	static const char *const of_cpus[] = {
+		"q quit",   "h help",	     "f freeze",	  "/ filter",
+		"< > sort", "arrows scroll", "c s g o u p group", NULL,
+	};
+	const bool cpus = p->view.run->of_cpus;
 
 	p->line.n = 0;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-		for (const char *const *word = lists[i]; word != NULL && *word != NULL; word++)
-			put_words(p, "%s%s", p->line.n > 0 ? "  " : "", *word);
-	}
+	for (const char *const *w = p->types ? typing : cpus ? of_cpus : of_lwps; *w != NULL; w++)
+		put_words(p, "%s%s", p->line.n > 0 ? "  " : "", *w);
 	attrset(look_of(p, TITLE));
 	mvprintw(y, 0, "%-*.*s", COLS, (int)p->line.n, line_text(&p->line));
 	attrset(A_NORMAL);
@@ -165,6 +168,17 @@ static void draw_message(const char *message)
 		mvaddnstr(LINES - 1, 0, message, (int)strcspn(message, "\n"));
 }
 
+/* Finds the rows and the columns for which there is space. */
+static void fit(struct page *p, size_t space)
+{
+	const struct view *v = &p->view;
+
+	p->nshown = space < v->nrows ? space : v->nrows;
+	page_scroll(p, p->first);
+	p->list.sort = v->sort;
+	columns_fit(&p->list, v->row + p->first, p->nshown, &v->total, (size_t)COLS, &p->line);
+}
+
 static void draw_rows(struct page *p)
 {
 	const struct view *v = &p->view;
@@ -173,12 +187,7 @@ static void draw_rows(struct page *p)
 	const bool keys = p->has_keys && space > MIN_ROWS;
 
 	space -= keys;
-	p->nshown = space > 0 ? (size_t)space : 0;
-	if (p->nshown > v->nrows)
-		p->nshown = v->nrows;
-	page_scroll(p, p->first);
-	p->list.sort = v->sort;
-	columns_fit(&p->list, v->row + p->first, p->nshown, &v->total, (size_t)COLS, &p->line);
+	fit(p, space > 0 ? (size_t)space : 0);
 	put_status(p);
 	mvaddnstr(STATUS_LINE, 0, line_text(&p->line), (int)p->line.n);
 	if (v->frozen && getcurx(stdscr) + (int)strlen(", FROZEN") <= COLS) {
@@ -247,6 +256,7 @@ void page_print(struct page *p, FILE *file)
 
 	if (view_is_empty(v) || p->list.n == 0)
 		return;
+	fit(p, p->nshown); /* the last interval may not have been drawn */
 	put_status(p);
 	fprintf(file, "%s\n", line_text(&p->line));
 	for (size_t i = 0; i < p->nshown + 2; i++) {

@@ -55,14 +55,14 @@ sorted() {
 }
 
 @test "cpustat: rows and their sum, sorted by the event that a key chooses, help, and q" {
-	top_of_cpus "status 0" 24 80 wait:rows show type:q -- --human=no -c page-faults,context-switches 0.2
-	[[ ${lines[0]} =~ ^0\.[0-9]+\ s,\ ([0-9]+)\ of\ ([0-9]+)\ rows,\ sorted\ by\ page-faults$ ]]
+	top_of_cpus "status 0" 1000 80 wait:rows type:if wait:FROZEN show type:q -- --human=no -c page-faults,context-switches 0.2
+	[[ ${lines[0]} =~ ^0\.[0-9]+\ s,\ ([0-9]+)\ of\ ([0-9]+)\ rows,\ sorted\ by\ page-faults,\ FROZEN$ ]]
 	[ "${BASH_REMATCH[2]}" -eq "$(cpus | wc -l)" ]
 	[ "$(xargs <<<"${lines[1]}")" = "cpu share page-faults context-switches" ]
 	[[ ${lines[2]} =~ ^total\ +100\.0% ]]
 	sorted 3
 	# each key acts at once, not at the next sample
-	top_of_cpus "status 0" 24 80 wait:rows "type:>" "wait:sorted by context" show type:q -- \
+	top_of_cpus "status 0" 1000 80 wait:rows "type:>if" "wait:sorted by context-switches, FROZEN" show type:q -- \
 		--human=no -c page-faults,context-switches 0.5
 	sorted 4
 	for key in '<' '\x1b[D' '>>>' '\x1b[C'; do
@@ -99,7 +99,7 @@ sorted() {
 	local name count
 	need_keys
 	cpustat -A service -c page-faults 0.01 1 >/dev/null || skip "no keys here"
-	top_of_cpus "status 0" 1000 80 wait:rows show type:q -- -A service --human=no -O "$T/record" -c page-faults,task-clock,sys 0.3
+	top_of_cpus "status 0" 1000 80 wait:rows type:if wait:FROZEN show type:q -- -A service --human=no -O "$T/record" -c page-faults,task-clock,sys 0.3
 	[[ ${lines[1]} =~ ^service\ +share\ +%CPU\ page-faults:uk\ task-clock:uk\ *$ ]]
 	sorted 4
 	# the record has the same counts
@@ -329,7 +329,7 @@ forty() {
 	[[ $output == *"status 0"* ]]
 	[ "$(nth 1)" = "$(nth 2)" ]
 	[[ $(nth 3) != *FROZEN* ]]
-	[ "$(cputrack -I "$T/record" --by=command -n | awk '$2 == "touch-pages" { print int($3 / 1000) }')" = 7 ]
+	[ "$("$CPC_BUILD/cputrack" -I "$T/record" --by=command -n | awk '$2 == "touch-pages" { print int($3 / 1000) }')" = 7 ]
 	# what stays is the last screen
 	[[ $(head -n 1 <<<"$stays") =~ ^[0-9.]+\ s,\ [0-9]+\ of\ [0-9]+\ rows,\ sorted\ by\ page-faults$ ]]
 	[ "$(sed -n 2p <<<"$stays" | xargs)" = "command runs share page-faults" ]
@@ -342,8 +342,8 @@ forty() {
 
 @test "cpustat: keys choose the unit: CPUs and groups of them, and by counting anew commands, users, ..." {
 	need_keys
-	terminal 24 100 wait:rows type:p "wait:^core " show type:pppp "wait:^all " show type:c "wait:^command " show \
-		type:u "wait:^user " show type:s "wait:^service " type:g "wait:^cgroup " type:o "wait:^container " type:p "wait:^cpu " next show type:q -- \
+	terminal 1000 100 wait:rows type:p "wait:^core " show type:pppp "wait:^all " show type:c "wait:^command " show \
+		type:u "wait:^user " show type:s "wait:^service " type:g "wait:^cgroup " type:o "wait:^container " type:p "wait:^cpu " type:if wait:FROZEN show type:q -- \
 		cpustat --top --human=no -O "$T/record" 0.3
 	[[ $output == *"status 0"* ]]
 	[ "$(nth 1 | sed -n 2p | xargs)" = "core share %CPU busy-time context-switches page-faults" ]

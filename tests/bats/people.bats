@@ -173,6 +173,20 @@ lwps() {
 	[[ $(words_of 1) == "- "[03]" 3 idle processes 0ns 0 -" ]]
 }
 
+@test "names cannot control the terminal" {
+	lwps "fini_lwp 7 1 a\\sb 1500000 3" "fini_lwp 7 2 x 0 0" "exit 7 1 a\\sb 1500000 3" | sed 's/"x"/"\\u001b[2J\\n\\t y"/' >"$R"
+	for options in --by=lwp --comm "--comm --by=command"; do
+		# shellcheck disable=SC2086 # words
+		NO_COLOR=1 shown cputrack -I "$R" $options
+		[[ $output == *"a b"* ]]
+		if LC_ALL=C grep -q '[^ -~]' <<<"$output"; then
+			false
+		fi
+	done
+	shown cputrack -I "$R" --by=lwp
+	[[ $output == *'\^[[2J\n\t y '* ]]
+}
+
 @test "threads that wait are one line, and a spinning one has its tid" {
 	start pool "$WORK/thread-pool" -p 50 3
 	eventually said pool ready

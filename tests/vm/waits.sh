@@ -94,12 +94,13 @@ group=$root/waits$$
 mkdir $group 2>/dev/null
 throttle() {
 	waits 1 100 exit <"$fifo" >"$said" &
+	exec 3>"$fifo"
 	echo $! >$group/cgroup.procs
-	echo go >"$fifo"
+	echo go >&3
 	wait_for end "$said"
-	# The kernel notes the end of a throttling before its tasks run.
 	echo "$1" >"$group/$2"
-	kill $!
+	# The kernel has noted the end of the last throttling; now a task of the group runs.
+	exec 3>&-
 	wait $!
 }
 if [ -e $group/cpu.max ] || [ -e $group/cpu.cfs_quota_us ]; then

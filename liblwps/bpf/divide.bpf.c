@@ -26,18 +26,11 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile __u32 by = 0;		    /* enum account_by */
-const volatile __u32 creates_at_switch = 1; /* task storage can be created at a switch */
-const volatile __u32 counts_throttle = 1;   /* a column is of kind LWPS_THROTTLE */
-const volatile __u32 outsiders = 1;	    /* there may be tasks that on_task() does not see */
+const volatile __u32 by = 0; /* enum account_by */
 
-__u64 late;	  /* changes of keys that were noticed late */
-__u64 many_cpus;  /* switches on CPUs whose number is out of range */
-__u64 renames;	  /* of cgroups of version 1 */
-__u32 has_quotas; /* the kernel can throttle cgroups */
-__u64 opened_ns;  /* when on_find_events() ran first: older tasks have waited before */
-__u64 postponed;  /* tasks that on_task() could not note */
-__u32 finding;	  /* on_task() is being called: waits do not count yet */
+__u64 late;	 /* changes of keys that were noticed late */
+__u64 many_cpus; /* switches on CPUs whose number is out of range */
+__u64 renames;	 /* of cgroups of version 1 */
 
 /* A task that is no longer in the cgroup of its slice, until on_move() tells the cause. */
 struct {
@@ -67,22 +60,6 @@ struct {
 	__type(value, __u32);	/* slot */
 	__uint(max_entries, 1); /* nslots */
 } keys SEC(".maps");
-
-/* With counts_delay: the delay_of() of each task when it was charged last. */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, __u64);
-} delays SEC(".maps");
-
-/* With counts_throttle: the throttled_time of a cgroup, by its id, when it was charged last. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__type(key, __u64);
-	__type(value, __u64);
-	__uint(max_entries, 1); /* ACCOUNT_QUOTAS */
-} throttled SEC(".maps");
 
 static __always_inline struct account_cpu *this_cpu(void)
 {
@@ -192,100 +169,7 @@ static __always_inline __u32 slot_of(struct account_cpu *c, struct task_struct *
 	return slot_of_key(c);
 }
 
-/* ---- waits ---- */
-
-/*
- * The entry of @t in `delays`.  It is created as 0 for a task that began after the tool did.  For
- * others on_task() has created it, unless they are outside of the tool's PID namespace: then it is
- * created when they first come to a CPU, before a wait is charged.  NULL: there is no entry, and it
- * cannot be created now, as when another program was interrupted that uses task storage.
- */
-static __always_inline __u64 *delay_charged(struct task_struct *t)
-{
-	__u64 begin = t->start_time < opened_ns ? delay_of(t) : 0;
-
-	return bpf_task_storage_get(&delays, t, &begin,
-				    creates_at_switch ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-}
-
-/*
- * @t runs here up to now: count its waits since it was charged last.  Those that cannot be charged
- * now are charged later, except at its last switch.
- */
-static __always_inline void count_delay(struct account_cpu *c, struct task_struct *t)
-{
-	__u64 *charged, delay;
-
-	if (!counts_delay || t->pid == 0)
-		return;
-	delay = delay_of(t);
-	charged = delay_charged(t);
-	if (!charged) {
-		if (t->__state & TASK_DEAD)
-			flaw(c->slice.slot, LWPS_NO_MEMORY);
-		return;
-	}
-	if (!finding)
-		c->slice.now[LWPS_DELAY] += delay - *charged;
-	*charged = delay;
-}
-
-/* Called for each task that the tool sees: its waits up to now do not count. */
-SEC("iter/task")
-int on_task(struct bpf_iter__task *ctx)
-{
-	struct task_struct *t = ctx->task;
-	__u64 *charged;
-
-	if (!t || !counts_delay)
-		return 0;
-	charged = bpf_task_storage_get(&delays, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (charged)
-		*charged = delay_of(t);
-	else
-		__sync_fetch_and_add(&postponed, 1);
-	return 0;
-}
-
-#define MAX_GROUPS 32
-
-/*
- * @t has run here: its cgroup and those above it are not throttled now.  Count for how long they
- * were since the last time.  Several CPUs may see that at once: one of them counts it.
- */
-static __always_inline void count_throttled(struct account_cpu *c, struct task_struct *t)
-{
-	struct task_group *group = NULL;
-	__u64 id, now, before, *last;
-	int i;
-
-	if (!counts_throttle || !bpf_core_field_exists(group->cfs_bandwidth.throttled_time))
-		return;
-	group = t->sched_task_group;
-	for (i = 0; i < MAX_GROUPS && group; i++, group = group->parent) {
-		now = group->cfs_bandwidth.throttled_time;
-		if (now == 0 && group->cfs_bandwidth.quota == ~0ull)
-			continue;
-		id = group->css.cgroup->kn->id;
-		last = bpf_map_lookup_elem(&throttled, &id);
-		if (!last) {
-			bpf_map_update_elem(&throttled, &id, &now, BPF_NOEXIST);
-			continue;
-		}
-		before = *(volatile __u64 *)last;
-		if (now > before && __sync_val_compare_and_swap(last, before, now) == before)
-			c->slice.now[LWPS_THROTTLE] += now - before;
-	}
-}
-
-/* Before Linux 6.4 task storage cannot be created at a switch. */
-SEC("tp_btf/task_newtask")
-int BPF_PROG(on_newtask, struct task_struct *t)
-{
-	if (counts_delay)
-		bpf_task_storage_get(&delays, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	return 0;
-}
+#include "waits.bpf.h"
 
 /* ---- slices ---- */
 

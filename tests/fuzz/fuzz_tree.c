@@ -9,6 +9,7 @@
 #include "fuzz.h"
 
 #include "../../cmd/cputrack/track/owners.h"
+#include "../../cmd/cputrack/track/losses.h"
 #include "../../cmd/cputrack/track/records.h"
 #include "../../liblwps/ring.h"
 
@@ -413,7 +414,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(kernel.nbegun == kernel.nended);
 	must(kernel.invalid || kernel.total == kernel.counted);
 	must(!kernel.invalid || engine.lost);
-	records_print_losses(&records);
+	losses_print(&records);
 	records_free(&records);
 	owners_free(engine.config.owners);
 	return 0;

@@ -19,9 +19,11 @@
 #include "../../program/cgroups.h"
 #include "../../program/percpu.h"
 #include "children.h"
+#include "losses.h"
 #include "pace.h"
 #include "probed.h"
 #include "records.h"
+#include "targets.h"
 
 #include <bsd/string.h>
 #include <errno.h>
@@ -258,7 +260,7 @@ static int run(struct engine *engine)
 	flush(k);
 	records_read(&k->records);
 	records_detach(&k->records);
-	engine->lost |= records_lack(&k->records);
+	engine->lost |= losses_lack(&k->records);
 	engine->lost |= probed_find_changed(&k->probed); /* now: the totals that follow say so */
 	return rc;
 }
@@ -308,60 +310,6 @@ static int start(struct engine *engine, char **argv, struct command *command)
 	return 0;
 }
 
-static void no_error(const char *fn, const char *fmt, va_list ap)
-{
-	(void)fn, (void)fmt, (void)ap;
-}
-
-/* Reports why a process cannot be tracked, unless it was found by its name and has ended. */
-static bool exists(struct counting *k, const struct target *target)
-{
-	if (target->by_name) {
-		if (pctx_exists(target->pid, no_error) == 0)
-			return true;
-		if (errno == ESRCH)
-			return false;
-	}
-	if (pctx_exists(target->pid, engine_errors(&k->engine.config)) == 0)
-		return true;
-	k->engine.lost = true;
-	return false;
-}
-
-/* Attaches to the existing processes of -p.  Returns their number. */
-static size_t attach_to(struct counting *k)
-{
-	const struct pids *pids = k->engine.config.pids;
-	pid_t *id = xcalloc(pids->n, sizeof(*id));
-	const struct target **target = xcalloc(pids->n, sizeof(*target));
-	bool *found = xcalloc(pids->n, sizeof(*found));
-	size_t n = 0, attached = 0;
-	int error = 0;
-
-	for (size_t i = 0; i < pids->n; i++) {
-		if (exists(k, &pids->target[i])) {
-			target[n] = &pids->target[i];
-			id[n++] = pids->target[i].pid;
-		}
-	}
-	if (lwps_attach(k->records.lwps, id, n, found) == -1)
-		error = errno;
-	for (size_t i = 0; i < n; i++) {
-		if (error == 0 && found[i]) {
-			attached++;
-		} else if (error != 0 || exists(k, target[i])) { /* it has not just ended */
-			say("cannot track process %d: %s", (int)id[i],
-			    error != 0 ? strerror(error)
-				       : "this kernel hides it from BPF programs");
-			k->engine.lost = true;
-		}
-	}
-	free(found);
-	free(target);
-	free(id);
-	return attached;
-}
-
 static int attach(struct engine *engine)
 {
 	struct counting *k = counting_of(engine);
@@ -376,7 +324,7 @@ static int attach(struct engine *engine)
 		k->records.attached_ns = now_ns();
 		return 0;
 	}
-	attached = attach_to(k);
+	attached = targets_attach(engine, k->records.lwps);
 	k->records.attached_ns = now_ns();
 	/* Descendants of a process that cannot be tracked may be tracked. */
 	if (attached > 0 || lwps_live(k->records.lwps) > 0)
@@ -403,7 +351,7 @@ static void release(struct engine *engine)
 	if (k->released)
 		return;
 	k->released = true;
-	records_print_losses(&k->records);
+	losses_print(&k->records);
 	probed_report_changed(&k->probed);
 	engine->nchildren = lwps_children(k->records.lwps);
 	if (can_renew(k))

@@ -71,8 +71,4 @@ unsigned records_owners(const struct records *records);
 /* Does any LWP that is alive by the records still exist? */
 bool records_any_exists(const struct records *records);
 
-/* Are counts or records missing?  At the end, reports which. */
-bool records_lack(const struct records *records);
-void records_print_losses(struct records *records);
-
 #endif /* RECORDS_H */

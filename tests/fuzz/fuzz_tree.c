@@ -8,8 +8,8 @@
  */
 #include "fuzz.h"
 
-#include "../../cmd/cputrack/track/owners.h"
 #include "../../cmd/cputrack/track/losses.h"
+#include "../../cmd/cputrack/track/owners.h"
 #include "../../cmd/cputrack/track/records.h"
 #include "../../liblwps/ring.h"
 

@@ -20,8 +20,8 @@ enum lwps_kind {
 	LWPS_MIGRATE,  /* migrations to another CPU */
 	LWPS_CGROUP,   /* switches to a task of another cgroup, in the hierarchy of perf_event */
 	LWPS_DELAY,    /* ns that a task waited for a CPU; counted when it leaves the CPU */
-	LWPS_PREEMPT,  /* switches away from a task that did not block */
 	LWPS_THROTTLE, /* account.h: ns that the quota of a cgroup was used up, on each CPU */
+	LWPS_PREEMPT,  /* switches away from a task that did not block */
 	LWPS_OTHER,    /* account.h: likewise, and to a task with another key, not the idle task */
 	/* Counted elsewhere: */
 	LWPS_CPU,      /* a perf event of each CPU, read at context switches */

@@ -173,8 +173,10 @@ static __always_inline __u32 slot_of(struct account_cpu *c, struct task_struct *
 
 /* ---- slices ---- */
 
-/* From here on this CPU counts for @t, whose mark is @m.  @preempts: and not for a task that could
- * have gone on. */
+/*
+ * From here on this CPU counts for @t, whose mark is @m.  @preempts: and no longer for a task that
+ * did not block.
+ */
 static __always_inline void count_for(struct account_cpu *c, struct task_struct *t,
 				      const struct account_mark *m, bool preempts)
 {

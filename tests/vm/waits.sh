@@ -69,7 +69,9 @@ by_command() {
 }
 
 by_command 8 30 exit
+same "the idle task neither waits nor is preempted" "$(sum 4 "$out" '(idle)') $(sum 5 "$out" '(idle)')" "0 0"
 by_command 200 1 stop
+by_command 6 30 threads
 # Without a pause a child that waits is moved to the other CPU, and some are killed while they wait.
 [ "$(nproc)" = 1 ] || by_command 8 60 exit 60 3
 

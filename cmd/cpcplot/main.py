@@ -184,7 +184,7 @@ def run():
     status = 1
     try:
         if sys.stdout is None:  # closed
-            fail(f"cannot write: {os.strerror(errno.EBADF)}")
+            fail(f"cannot write the standard output: {os.strerror(errno.EBADF)}")
         sys.stdout.reconfigure(errors="replace")  # the locale may lack characters of names
         try:
             status = main()
@@ -194,7 +194,7 @@ def run():
     except OSError as e:  # of the standard output; other errors are reported where they occur
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if e.errno != errno.EPIPE:
-            say(f"cannot write: {e.strerror}")
+            say(f"cannot write the standard output: {e.strerror}")
         status = 1
     except MemoryError:
         say("out of memory")

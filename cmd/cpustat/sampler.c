@@ -136,10 +136,7 @@ static void check_output(struct sampler *s, int error)
 	if (error == 0)
 		return;
 	s->lost = s->done = true;
-	if (error == EPIPE) /* our parent ignores SIGPIPE: report it */
-		say("cannot write: %s", strerror(error));
-	else
-		output_report(s->output, error);
+	output_report_any(s->output, error); /* EPIPE, too: our parent ignores SIGPIPE */
 	s->status = STATUS_FAILED;
 }
 

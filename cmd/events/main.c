@@ -177,7 +177,7 @@ static int import(const struct config *cfg, char **files)
 		if (error != 0 && cfg->output != NULL)
 			die("cannot write '%s': %s", cfg->output, strerror(error));
 		if (error != 0)
-			die("cannot write: %s", strerror(error));
+			die("cannot write the standard output: %s", strerror(error));
 	}
 	free(text);
 	return status;
@@ -201,6 +201,6 @@ int main(int argc, char **argv)
 		opts_print(opts);
 	}
 	if (fflush(stdout) != 0)
-		die("cannot write: %s", strerror(errno));
+		die("cannot write the standard output: %s", strerror(errno));
 	return STATUS_OK;
 }

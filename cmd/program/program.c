@@ -385,7 +385,7 @@ static int inform(const struct program *prog, const struct options *options, cpc
 			     : check_print(cpc);
 
 	if (fflush(stdout) != 0)
-		die("cannot write: %s", strerror(errno));
+		die("cannot write the standard output: %s", strerror(errno));
 	return status;
 }
 

@@ -475,10 +475,14 @@ int output_close(struct output *o, bool report)
 
 void output_report(const struct output *o, int error)
 {
-	if (error == EPIPE)
-		return;
+	if (error != EPIPE)
+		output_report_any(o, error);
+}
+
+void output_report_any(const struct output *o, int error)
+{
 	if (o->failed != NULL)
 		say("cannot write '%s': %s", o->failed, strerror(error));
 	else
-		say("cannot write: %s", strerror(error));
+		say("cannot write the standard output: %s", strerror(error));
 }

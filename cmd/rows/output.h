@@ -104,5 +104,7 @@ int output_close(struct output *output, bool report);
  * end pipelines.
  */
 void output_report(const struct output *output, int error);
+/* Likewise, and EPIPE, too. */
+void output_report_any(const struct output *output, int error);
 
 #endif /* OUTPUT_H */

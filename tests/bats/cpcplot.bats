@@ -536,7 +536,7 @@ refused() {
 		# shellcheck disable=SC2086 # words
 		go -0 bash -c "set -o pipefail; cpcplot $option '$R' | :; [ \${PIPESTATUS[0]} -le 1 ]"
 		[ -z "$stderr" ]
-		refused 1 'cannot write: No space left on device' bash -c "cpcplot $option '$R' >/dev/full"
+		refused 1 'cannot write the standard output: No space left on device' bash -c "cpcplot $option '$R' >/dev/full"
 	done
 	ln -s /dev/full "$T/full.html"
 	refused 1 "cannot write '$T/full.html': No space left on device" cpcplot -o "$T/full.html" "$R"
@@ -554,9 +554,9 @@ refused() {
 	refused 2 "invalid output '$T/a.pdf': expected a name that ends in .svg, .png or .html" cpcplot -o "$T/a.pdf" "$R"
 	refused 2 "invalid output '/dev/full': expected a name that ends in .svg, .png or .html" cpcplot -o /dev/full "$R"
 	refused 1 'cannot read the standard input: Bad file descriptor' bash -c 'cpcplot <&-'
-	refused 1 'cannot write: Bad file descriptor' bash -c "cpcplot -g '$R' >&-"
-	refused 1 'cannot write: No space left on device' bash -c "cpcplot -g '$R' >/dev/full"
-	refused 1 'cannot write: No space left on device' bash -c "cpcplot '$R' >/dev/full"
+	refused 1 'cannot write the standard output: Bad file descriptor' bash -c "cpcplot -g '$R' >&-"
+	refused 1 'cannot write the standard output: No space left on device' bash -c "cpcplot -g '$R' >/dev/full"
+	refused 1 'cannot write the standard output: No space left on device' bash -c "cpcplot '$R' >/dev/full"
 	ln -s /dev/full "$T/full.svg"
 	refused 1 "cannot write '$T/full.svg': No space left on device" cpcplot -o "$T/full.svg" "$R"
 	echo before >"$T/p.svg"

@@ -344,7 +344,7 @@ idle_threads() {
 	need cpu
 	[ -c /dev/full ] || skip "there is no /dev/full"
 	go -1 sh -c 'exec cpustat -c page-faults 0.05 100000 >/dev/full'
-	[ "$stderr" = "cpustat: cannot write: No space left on device" ]
+	[ "$stderr" = "cpustat: cannot write the standard output: No space left on device" ]
 }
 
 @test "1: a closed standard output is an error, not silence" {

@@ -478,7 +478,7 @@ record_fits() {
 	done
 	# shellcheck disable=SC2016 # for the inner shell
 	go -1 sh -c 'exec cputrack -O "$0" -T 0 -c page-faults true >/dev/full' "$R"
-	[ "$stderr" = "cputrack: cannot write: No space left on device" ]
+	[ "$stderr" = "cputrack: cannot write the standard output: No space left on device" ]
 	record 1 2 >"$R"
 	go -1 cpustat -I "$R" -o /dev/full
 	[ "$stderr" = "cpustat: cannot write '/dev/full': No space left on device" ]
@@ -531,7 +531,7 @@ record_fits() {
 	[ "$(cat "$T/printed")" = printed ]
 	# Streams that are closed, or the same
 	go -1 sh -c 'exec "$@" >&-' sh "${run[@]}" --format=csv true
-	[ "$stderr" = "cputrack: cannot write: Bad file descriptor" ]
+	[ "$stderr" = "cputrack: cannot write the standard output: Bad file descriptor" ]
 	"${run[@]}" --format=csv echo printed 2>&- >"$T/both"
 	[ "$(grep -c '^printed$' "$T/both")" = 1 ]
 	"${run[@]}" --format=csv echo printed >"$T/both" 2>&1

@@ -419,7 +419,7 @@ assert run == 3 and len(samples) == 25, (run, len(samples))'
 @test "a screen that cannot be opened is an output that cannot be written" {
 	need_unsanitized "the sanitizer's runtime makes the denied calls, too"
 	terminal 24 80 -- "$WORK/deny" memfd_create EPERM cpustat --top --shared -c page-faults 0.01
-	[ "$output" = $'cpustat: cannot write: Operation not permitted\nstatus 1' ]
+	[ "$output" = $'cpustat: cannot write the standard output: Operation not permitted\nstatus 1' ]
 	terminal 24 80 -- sh -c '"$2" memfd_create EPERM cputrack --top -c page-faults sh -c "echo ran" >"$0" 2>"$1"' \
 		"$T/out" "$T/err" "$WORK/deny"
 	[ "$output" = "status 1" ]

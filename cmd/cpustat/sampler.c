@@ -405,6 +405,8 @@ int sampler_run(struct sampler_config *config, cpc_t *cpc, struct setgrp *grp, s
 		fail(&s, "cannot handle signals");
 	else if (config->delay_ns == 0 || wait_until(&s, now_ns() + config->delay_ns))
 		sample_sets(&s);
+	else if (s.signal != 0)
+		say_delayed(config->delay_ns);
 	if (s.started && !s.lost)
 		put_totals(&s);
 	for (size_t k = 0; k < grp->n; k++) {

@@ -131,7 +131,7 @@ static void track_once(struct session *s, struct run *run)
 	const struct config *cfg = s->cfg;
 	struct engine *engine = s->engine;
 	struct outcome *outcome = &s->outcome;
-	bool waited;
+	bool waited, delayed;
 	int rc;
 
 	if (!signals_catch(engine)) {
@@ -155,6 +155,7 @@ static void track_once(struct session *s, struct run *run)
 		say_endless(cfg->engine.choice.kind == CHOICE_NONE);
 	sink_begin(s->track.sink, run);
 	rc = engine->ops->run(engine);
+	delayed = engine->waiting;
 	engine->waiting = false; /* nothing is left to count */
 	outcome->cut = cfg->repeat > 0 && s->command.cut;
 	/* A record has the status of each run: wait for it if an exec ended the tracking. */
@@ -169,6 +170,8 @@ static void track_once(struct session *s, struct run *run)
 	engine->ops->release(engine);
 	if (cfg->engine.start_off && !s->track.ever_on)
 		say("the counters were never on: no tracked LWP called cpc_enable(3)");
+	if (delayed && !s->warm_up && outcome->complete <= 1)
+		say_delayed(cfg->track.delay_ns);
 	track_print_uncounted(&s->track, engine->nchildren);
 	if (engine->lost || rc == -1)
 		outcome_lost(outcome);

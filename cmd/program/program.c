@@ -452,6 +452,12 @@ void say_endless(bool has_end)
 		say("counting until ^C%s", has_end ? ", or until the processes have ended" : "");
 }
 
+void say_delayed(int64_t delay_ns)
+{
+	say("counting ended before the --delay of %g s was over: nothing was counted",
+	    (double)delay_ns / NSEC);
+}
+
 /* This program or its parent can have blocked the signal. */
 void die_of(int sig)
 {

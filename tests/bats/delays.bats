@@ -113,6 +113,22 @@ over_early() {
 	done
 }
 
+@test "--delay: a message says that nothing was counted before it was over" {
+	local engine never="counting ended before the --delay of 100 s was over: nothing was counted"
+	for engine in ptrace auto; do
+		go -0 cputrack --engine=$engine --delay 100 -c page-faults true
+		[ "$stderr" = "cputrack: $never" ]
+		go -0 cputrack --engine=$engine --delay 100 -r 2 -c page-faults true
+		[ "$stderr" = "cputrack: $never" ]
+		go -0 cputrack --engine=$engine --delay 0.1 -c page-faults sleep 0.3
+		[ -z "$stderr" ]
+	done
+	need cpu
+	go -0 sh -c 'cpustat --shared --delay 100 -c page-faults 1 & sleep 0.3; kill -INT $!; wait $! || :'
+	[ "$stderr" = "cpustat: $never" ]
+	[ -z "$output" ]
+}
+
 @test "--delay: the first of several sets counts from then on" {
 	local engine
 	for engine in ptrace auto; do

@@ -26,8 +26,8 @@ static const char *reason_of(const struct records *records)
 	if ((flaws & LWPS_LATE_EXEC) != 0)
 		return "the kernel reported an exec late";
 	return records->ninit == records->nflawed
-		       ? "it is of process 1, and this kernel does not report switches between "
-			 "its LWPs (--cgroup and --user can leave it out)"
+		       ? "this kernel does not report switches between LWPs of process 1 "
+			 "(--cgroup and --user can leave it out)"
 		       : "the kernel did not report all context switches";
 }
 

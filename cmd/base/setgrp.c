@@ -210,6 +210,19 @@ static const struct synonym words[] = {
 	{"csw", "context-switches"},
 	{"cswch", "context-switches"},
 	{"ctxsw", "context-switches"},
+	{"wait", "run-delay"},
+	{"wait-time", "run-delay"},
+	{"cpu-wait", "run-delay"},
+	{"run-wait", "run-delay"},
+	{"runqueue", "run-delay"},
+	{"runqlat", "run-delay"},
+	{"sched-delay", "run-delay"},
+	{"latency", "run-delay"},
+	{"steal", "run-delay"},
+	{"throttled", "throttled-time"},
+	{"throttling", "throttled-time"},
+	{"throttled_usec", "throttled-time"},
+	{"nr_throttled", "throttled-time"},
 	{"minflt", "minor-faults"},
 	{"majflt", "major-faults"},
 	{"instr", "instructions"},
@@ -237,10 +250,12 @@ static const struct synonym words[] = {
 	{0},
 };
 
-/* What is said of such an event. */
+/* What is said of such an event, or of such a word. */
 static const struct synonym notes[] = {
 	{"sched:sched_wakeup", " it counts for the LWP that wakes another one; context-switches "
 			       "and run-delay count for the one that waited"},
+	{"steal", " it counts waits inside this machine; vmstat(8) shows the steal of a "
+		  "hypervisor"},
 	{"Cycle_cnt", " it counts user mode, if neither sys nor nouser is given"},
 	{0},
 };
@@ -290,7 +305,7 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 	struct nearest nearest = {.word = event};
 	const char *mode = cpc_nearest(event, modes, sizeof(modes) / sizeof(*modes));
 	const char *other = synonym_find(words, event), *name = event;
-	const char *note = other != NULL ? synonym_find(notes, other) : NULL;
+	const char *note = synonym_find(notes, event);
 	const struct kind *kind = kind_of(event, functions, &name);
 	char *why = xstrdup(cpcerr_text());
 	int subcode = cpcerr_subcode();
@@ -302,6 +317,8 @@ static int refuse(cpc_t *cpc, const struct spec *spec, size_t i, bool functions)
 
 	if (unknown && strchr(event, ':') != NULL)
 		cpc_walk_events_desc(cpc, &nearest, try_probe);
+	if (note == NULL && other != NULL)
+		note = synonym_find(notes, other);
 	describe_ratio(spec, i, ratio, sizeof(ratio));
 	if (*ratio != '\0') {
 		say("%s%s", why, ratio);

@@ -14,6 +14,7 @@
 #include "meters.h"
 
 #include <bsd/stdlib.h>
+#include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -78,6 +79,7 @@ static const struct foreign_opt foreign[] = {
 	{"per-node", "-A node has a row for each node"},
 	{"per-thread", "cputrack --by=lwp has a row for each thread"},
 	{"f", "cputrack follows programs"},
+	{"prometheus", "--listen=ADDRESS:PORT serves the counts to Prometheus"},
 	FOREIGN_OPTS,
 	{NULL, NULL},
 };
@@ -138,7 +140,7 @@ static int parse_option(void *config, int c)
 		scope = scope_parse(row_word(optarg));
 		if (scope == SCOPE_LWP || scope == SCOPE_PROCESS)
 			return usage_error("unsupported -A lwp and process: cpustat counts CPUs; "
-					   "use cputrack, or -A command");
+					   "use cputrack --all --by=lwp, or -A command");
 		if (scope == SCOPE_NONE) {
 			say("unknown -A '%s': expected cpu, core, socket, node, kind, all, cgroup, service, "
 			    "container, user or command",
@@ -185,6 +187,10 @@ static int parse_operands(void *config, int n, char **arg)
 		say("invalid interval '%s': cpustat counts CPUs; cputrack counts commands", arg[0]);
 		return STATUS_USAGE;
 	}
+	if (n > 1 && isalpha((unsigned char)*arg[1])) {
+		say("invalid count '%s': -c selects events; cputrack counts commands", arg[1]);
+		return STATUS_USAGE;
+	}
 	for (int i = 0; i < n; i++) {
 		if (arg[i][0] == '-' && strchr("0123456789.", arg[i][1]) == NULL) {
 			say("invalid argument '%s': options come before the interval", arg[i]);
@@ -205,7 +211,7 @@ static int check_keys(struct config *cfg)
 
 	if (output->by == SCOPE_LWP || output->by == SCOPE_PROCESS)
 		return usage_error("unsupported --by lwp and process: cpustat counts CPUs; "
-				   "use cputrack, or --by=command");
+				   "use cputrack --all --by=lwp, or --by=command");
 	if (output->by == SCOPE_CPU && output->keys != SCOPE_CPU)
 		return usage_error("unsupported: --by=cpu with keys of -A");
 	if (scope_has_keys(output->by) && output->keys != SCOPE_CPU && output->by != output->keys)
@@ -251,8 +257,8 @@ static int check_listen(struct config *cfg)
 
 	if (output->path != NULL || output->by != SCOPE_NONE || cfg->common.top ||
 	    (output->format != NULL && output->format != openmetrics))
-		return usage_error("unsupported with --listen, which serves OpenMetrics: -o, --by, "
-				   "--top and other formats");
+		return usage_error("unsupported with --listen, which serves OpenMetrics: -o, --by "
+				   "(use -A), --top and other formats");
 	output->format = openmetrics;
 	return STATUS_OK;
 }
@@ -315,6 +321,9 @@ static unsigned sched_events(void *config)
 
 	const enum scope scope = cfg->common.output.keys;
 
+	/* -h PATTERN finds those of -A, too. */
+	if (cfg->common.help && cfg->common.argv[optind] != NULL)
+		return SCHEDULED_EVENTS | CGROUPS_EVENTS;
 	if (!scope_has_keys(scope))
 		return SCHEDULED_EVENTS;
 	return scope == SCOPE_USER || scope == SCOPE_COMMAND ? KEYS_EVENTS : CGROUPS_EVENTS;

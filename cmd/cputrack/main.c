@@ -79,6 +79,8 @@ static const struct foreign_opt foreign[] = {
 	{"per-socket", "cpustat -A socket has a row for each socket"},
 	{"per-thread", "--by=lwp has a row for each thread"},
 	{"threads", "--by=lwp has a row for each thread"},
+	{"runs", "-r RUNS repeats the command"},
+	{"prometheus", "--format=openmetrics does that"},
 	FOREIGN_OPTS,
 	{NULL, NULL},
 };

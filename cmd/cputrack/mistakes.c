@@ -99,6 +99,12 @@ int mistakes_of_both(char **command, const char *option, const char *usage)
 	const char *secs = command[1];
 	int64_t ns;
 
+	if (parse_seconds(command[0], &ns) && !is_program(command[0])) {
+		say("cannot start '%s': %s tracks running processes; -T %s sets the interval, -N "
+		    "the number of samples",
+		    command[0], option, command[0]);
+		return STATUS_USAGE;
+	}
 	if (strcmp(command[0], "sleep") != 0 || secs == NULL || command[2] != NULL ||
 	    !parse_seconds(secs, &ns) || ns == 0)
 		return usage_error("%s", usage);

@@ -24,7 +24,8 @@ int mistakes_of_record(const char *path);
 
 /*
  * Refuses a command beside `option`: -p, --all, ...; `usage` says why.  For sleep(1), which sets
- * the time in other tools, it names --for.  Returns STATUS_USAGE.
+ * the time in other tools, it names --for; for a number, an interval there, -T.  Returns
+ * STATUS_USAGE.
  */
 int mistakes_of_both(char **command, const char *option, const char *usage);
 

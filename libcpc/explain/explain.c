@@ -97,10 +97,10 @@ static const char *sched_reason(const struct perf_event_attr *attr)
 		return "it is the time that a CPU is not idle; task-clock is the time of an LWP on "
 		       "a CPU";
 	case CPC_SCHED_PREEMPTIONS_BY_OTHERS:
-		return "it tells cgroups, users or commands apart; preemptions are those by all "
-		       "LWPs";
+		return "it is counted only by cgroup, user, command or the like; preemptions are "
+		       "those by all LWPs";
 	case CPC_SCHED_THROTTLED_TIME:
-		return "it is of cgroups, services and containers";
+		return "it is counted only by cgroup, service or container";
 	default:
 		return "perf_event_open(2) cannot, but BPF programs at context switches can";
 	}

@@ -48,6 +48,12 @@ setup() {
 	mistake 2 "unknown event 'malloc'; calls of a function: uprobe/func=malloc/" cputrack -c malloc true
 	mistake 2 "did you mean 'uprobe/func=malloc/'?" cputrack -c breakpoint:malloc true
 	mistake 2 "did you mean 'page-faults'?" cputrack -c page_faults true
+	mistake 2 "unknown event 'cpu-wait' (did you mean 'run-delay'?)" cputrack -c cpu-wait true
+	mistake 2 "unknown event 'steal' (did you mean 'run-delay'? it counts waits inside this machine; vmstat(8) shows" \
+		cpustat -c steal 1
+	mistake 2 "unknown event 'throttled' (did you mean 'throttled-time'?)" cpustat --by=service -c throttled 1
+	mistake 1 "cannot count 'throttled-time': it is counted only by cgroup, service or container" \
+		cputrack -c throttled-time true
 	go -2 cpustat -c malloc
 	[ "$stderr" = "cpustat: unknown event 'malloc'; cpustat -h lists the events" ]
 }
@@ -70,8 +76,8 @@ setup() {
 	mistake 2 "invalid event spec 'page-faults,': missing event" cpustat -c page-faults, task-clock 1 1
 	mistake 2 "unknown option '-C'; --cpus=0,2-5 counts these CPUs" cpustat -C 0 1 1
 	mistake 2 "invalid argument '--human': options come before the interval" cpustat 1 1 --human
-	mistake 2 "unsupported -A lwp and process: cpustat counts CPUs; use cputrack" cpustat -A process 1 1
-	mistake 2 "unsupported --by lwp and process: cpustat counts CPUs; use cputrack" cpustat --by=pid 1 1
+	mistake 2 "unsupported -A lwp and process: cpustat counts CPUs; use cputrack --all --by=lwp" cpustat -A process 1 1
+	mistake 2 "unsupported --by lwp and process: cpustat counts CPUs; use cputrack --all --by=lwp" cpustat --by=pid 1 1
 	mistake 2 "cannot read '100': -I shows a record; -T sets the interval, in seconds" cputrack -I 100 ls
 	mistake 2 "cannot read '100': -I shows a record; -T sets the interval, in seconds" cputrack -I 100 -p 1
 	mistake 2 "cannot read '100': -I shows a record; the interval is an argument" cpustat -I 100
@@ -92,7 +98,13 @@ setup() {
 	mistake 2 "unknown --format 'CSV' (did you mean 'csv'?)" cpustat --format=CSV 1 1
 	mistake 2 "unknown --format 'yaml': expected table, csv, json, openmetrics or trace" cpustat --format=yaml
 	mistake 2 "unsupported --by 'numa': --by=cpu -A node has a row for each" cpustat --by=numa 1 1
-	mistake 2 "either a command or -p, not both; --for=SECS stops counting, -T sets the interval" cputrack -p 1 1 2
+	mistake 2 "cannot start '1': -p tracks running processes; -T 1 sets the interval, -N" cputrack -p 1 1 2
+	mistake 2 "cannot start '0.5': --all tracks running processes; -T 0.5 sets the interval" cputrack --all 0.5
+	mistake 2 "either a command or -p, not both; --for=SECS stops counting, -T sets the interval" cputrack -p 1 ls 1
+	mistake 2 "invalid count 'page-faults': -c selects events; cputrack counts commands" cpustat 1 page-faults
+	mistake 2 "unknown option '--runs=3'; -r RUNS repeats the command" cputrack --runs=3 ls
+	mistake 2 "unknown option '--prometheus'; --format=openmetrics does that" cputrack --prometheus ls
+	mistake 2 "unknown option '--prometheus'; --listen=ADDRESS:PORT serves" cpustat --prometheus 1
 	mistake 2 "cannot start 'sleep 3': -p tracks running processes; --for=3 counts them for that time" \
 		cputrack -p 1 sleep 3
 	mistake 2 "cannot start 'sleep 0.5m': --all tracks running processes; --for=0.5m counts" cputrack --all -- sleep 0.5m

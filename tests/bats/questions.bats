@@ -158,7 +158,7 @@ assert rows[-1] == {"kind": "end", "rows": len(rows) - 2}' "$want" <<<"$output"
 	go -2 cputrack --by=cpu -c page-faults true
 	[[ $stderr == *"unsupported --by=cpu: cpustat has it; see cputrack -h" ]]
 	go -2 cpustat --by=lwp -c page-faults
-	[[ $stderr == *"unsupported --by lwp and process: cpustat counts CPUs; use cputrack, or --by=command"* ]]
+	[[ $stderr == *"unsupported --by lwp and process: cpustat counts CPUs; use cputrack --all --by=lwp, or --by=command"* ]]
 	go -2 cputrack --by=image -c page-faults true
 	[ "$stderr" = "cputrack: unknown --by 'image': expected lwp, process, command, cgroup, service, container or user" ]
 	go -0 cputrack --by=thread -c page-faults true

@@ -34,8 +34,8 @@ load helpers
 @test "where they cannot be counted: the reason" {
 	mistake 1 "'run-delay' requires counting in the kernel, as the stops of ptrace(2) cause waits: --engine=ptrace cannot" \
 		cputrack --engine=ptrace -c run-delay true
-	mistake 1 "cannot count 'preemptions-by-others': it tells cgroups, users or commands apart" cputrack -c preemptions-by-others true
+	mistake 1 "cannot count 'preemptions-by-others': it is counted only by cgroup, user, command or the like" cputrack -c preemptions-by-others true
 	need cpu
-	mistake 1 "cannot count 'preemptions-by-others': it tells cgroups, users or commands apart" \
+	mistake 1 "cannot count 'preemptions-by-others': it is counted only by cgroup, user, command or the like" \
 		cpustat --shared -c preemptions-by-others 0.1 1
 }

@@ -340,6 +340,17 @@ forty() {
 	[[ $stays == *$'\ntotal '* ]]
 }
 
+@test "the last screen of LWPs has the last sample, also if it is the only one" {
+	local engine
+	start waiter sleep 100
+	for engine in ptrace auto; do
+		terminal 24 80 -- cputrack --top --engine=$engine -c page-faults -T 0.2 -N 1 -p "${PIDS[waiter]}"
+		[ "$(sed -n 4p <<<"$stays" | awk '{ print $1 }')" = sleep ]
+		terminal 24 80 -- cputrack --top --engine=$engine -c page-faults -T 0.3 --for 0.6 -p "${PIDS[waiter]}"
+		awk 'NR == 1 && $1 >= 0.6 { found = 1 } END { exit !found }' <<<"$stays"
+	done
+}
+
 @test "cpustat: keys choose the unit: CPUs and groups of them, and by counting anew commands, users, ..." {
 	need_keys
 	terminal 1000 100 wait:rows type:p "wait:^core " show type:pppp "wait:^all " show type:c "wait:^command " show \

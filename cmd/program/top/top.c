@@ -332,9 +332,13 @@ static void top_sampled(struct sink *sink)
 static void top_end(struct sink *sink)
 {
 	struct top *t = (struct top *)sink;
+	const struct view *v = &t->page.view;
 
 	if (t->page.wanted != SCOPE_NONE)
 		return;
+	/* The end of a run of LWPs is also that of its last sample. */
+	if (!v->run->of_cpus && v->time_ns > v->last_ns)
+		top_sampled(sink);
 	t->ended = true;
 	close_screen();
 }

@@ -225,7 +225,7 @@ static int parse_token(struct parser *p, char *token, bool event_pass)
 
 	/* Filters between slashes can contain blanks: libcpc checks these. */
 	if (strcspn(token, " \t\r\n") < strcspn(token, "/"))
-		return refuse(p, "invalid blank in '%s'", token);
+		return refuse(p, "invalid blank in '%s'; a spec has no blanks", token);
 	if (parse_pic(token, eq != NULL ? (size_t)(eq - token) : strlen(token), &slot)) {
 		if (!event_pass)
 			return 0;

@@ -70,6 +70,8 @@ static const struct foreign_opt foreign[] = {
 	{"user", "--by=user has a row for each user"},
 	{"uid", "--by=user has a row for each user"},
 	{"cgroup", "--by=cgroup has a row for each cgroup"},
+	{"service", "--by=service has a row for each service"},
+	{"container", "--by=container has a row for each container"},
 	{"tree", "cputrack has rows for processes"},
 	{"d", "the interval is an argument, after the options; -c adds events"},
 	{"r", "cputrack -r repeats a command"},

@@ -74,6 +74,8 @@ static const struct foreign_opt foreign[] = {
 	{"d", "-c adds events, and -D describes them"},
 	{"g", "ovfprof -c counts by callers"},
 	{"G", "--cgroup=CGROUP tracks the processes of a cgroup"},
+	{"service", "--cgroup=CGROUP tracks the processes of a service or container"},
+	{"container", "--cgroup=CGROUP tracks the processes of a service or container"},
 	{"no-inherit", "children are followed only with -f"},
 	{"per-core", "cpustat -A core has a row for each core"},
 	{"per-socket", "cpustat -A socket has a row for each socket"},

@@ -100,9 +100,10 @@ int mistakes_of_both(char **command, const char *option, const char *usage)
 	int64_t ns;
 
 	if (parse_seconds(command[0], &ns) && !is_program(command[0])) {
-		say("cannot start '%s': %s tracks running processes; -T %s sets the interval, -N "
+		say("cannot start '%s': %s tracks running processes%s; -T %s sets the interval, -N "
 		    "the number of samples",
-		    command[0], option, command[0]);
+		    command[0], option, strcmp(option, "-p") == 0 ? ", several as in -p 17,18" : "",
+		    command[0]);
 		return STATUS_USAGE;
 	}
 	if (strcmp(command[0], "sleep") != 0 || secs == NULL || command[2] != NULL ||

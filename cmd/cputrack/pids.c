@@ -221,10 +221,12 @@ static bool add_named(struct pids *pids, const char *name)
 
 bool pids_parse(struct pids *pids, const char *text)
 {
+	/* pgrep(1) writes a line for each process. */
+	const bool lines = text[strspn(text, "0123456789 \n")] == '\0';
 	char *list = xstrdup(text), *rest = list, *word;
 	bool good = true;
 
-	while (good && (word = strsep(&rest, ",")) != NULL) {
+	while (good && (word = strsep(&rest, lines ? " \n" : ",")) != NULL) {
 		bool number = word[strspn(word, "0123456789")] == '\0' || *word == '-';
 		const char *bad;
 		pid_t pid = (pid_t)strtonum(word, 1, INT_MAX, &bad);

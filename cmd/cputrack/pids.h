@@ -24,8 +24,8 @@ struct pids {
 };
 
 /*
- * Adds the processes of the argument of -p: ids and names, separated by commas.  False after a
- * message.
+ * Adds the processes of the argument of -p: ids and names, separated by commas, or only ids,
+ * separated by blanks or newlines.  False after a message.
  */
 bool pids_parse(struct pids *pids, const char *text);
 

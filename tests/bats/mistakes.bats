@@ -98,10 +98,13 @@ setup() {
 	mistake 2 "unknown --format 'CSV' (did you mean 'csv'?)" cpustat --format=CSV 1 1
 	mistake 2 "unknown --format 'yaml': expected table, csv, json, openmetrics or trace" cpustat --format=yaml
 	mistake 2 "unsupported --by 'numa': --by=cpu -A node has a row for each" cpustat --by=numa 1 1
-	mistake 2 "cannot start '1': -p tracks running processes; -T 1 sets the interval, -N" cputrack -p 1 1 2
+	mistake 2 "cannot start '1': -p tracks running processes, several as in -p 17,18; -T 1 sets the interval, -N" \
+		cputrack -p 1 1 2
 	mistake 2 "cannot start '0.5': --all tracks running processes; -T 0.5 sets the interval" cputrack --all 0.5
 	mistake 2 "either a command or -p, not both; --for=SECS stops counting, -T sets the interval" cputrack -p 1 ls 1
 	mistake 2 "invalid count 'page-faults': -c selects events; cputrack counts commands" cpustat 1 page-faults
+	mistake 2 "unknown option '--service=foo'; --cgroup=CGROUP tracks" cputrack --service=foo
+	mistake 2 "unknown option '--container'; --by=container has a row for each container" cpustat --container 1
 	mistake 2 "unknown option '--runs=3'; -r RUNS repeats the command" cputrack --runs=3 ls
 	mistake 2 "unknown option '--prometheus'; --format=openmetrics does that" cputrack --prometheus ls
 	mistake 2 "unknown option '--prometheus'; --listen=ADDRESS:PORT serves" cpustat --prometheus 1

@@ -256,14 +256,17 @@ names_are() {
 
 @test "-p: lists and names" {
 	# no other process has these names
-	local one=one-$BASHPID two=two-$BASHPID
+	local one=one-$BASHPID two=two-$BASHPID separator
 	start one "$WORK/set-comm" "$one"
 	start two "$WORK/set-comm" "$two"
 	eventually said one ready
 	eventually said two ready
-	go -0 cputrack -c page-faults -T 0.02 -N 1 -p "${PIDS[one]},${PIDS[two]}"
-	[ "$(awk '$4 == "detach" { print $2 }' <<<"$output" | sort -n)" = \
-		"$(printf '%s\n' "${PIDS[one]}" "${PIDS[two]}" | sort -n)" ]
+	# by blanks and newlines as from pgrep(1)
+	for separator in ' ' ',' $'\n'; do
+		go -0 cputrack -c page-faults -T 0.02 -N 1 -p "${PIDS[one]}$separator${PIDS[two]}"
+		[ "$(awk '$4 == "detach" { print $2 }' <<<"$output" | sort -n)" = \
+			"$(printf '%s\n' "${PIDS[one]}" "${PIDS[two]}" | sort -n)" ]
+	done
 	go -0 cputrack -c page-faults -T 0.02 -N 1 -p "$one,${PIDS[two]}"
 	[ "$stderr" = "cputrack: -p '$one': process ${PIDS[one]}" ]
 	[ "$(grep -c detach <<<"$output")" -eq 2 ]

@@ -112,7 +112,7 @@ static void bad_specs(void **state)
 		{"pic=a", "invalid slot in 'pic=a': expected picN=event with a number N"},
 		{"PIC0=a", "invalid slot in 'PIC0=a': expected picN=event with a number N"},
 		{"pic-1=a", "invalid slot in 'pic-1=a': expected picN=event with a number N"},
-		{"a, b", "invalid blank in ' b'"},
+		{"a, b", "invalid blank in ' b'; a spec has no blanks"},
 		{"a,sys=2", "invalid value of attribute 'sys': expected 0 or 1"},
 		{"a,nouser0=0x10", "invalid value of attribute 'nouser': expected 0 or 1"},
 		{"a,nouser",

@@ -163,14 +163,14 @@ static int find_events(const struct account *account)
 
 #define FIND_PASSES 500
 
-/* Note how long each task has waited before.  -1: errno. */
+/* Note how long each task has waited before, and each cgroup was throttled.  -1: errno. */
 static int find_tasks(struct divide *skel)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t postponed;
 	int passes = 0;
 
-	if (!skel->rodata->counts_delay)
+	if (!skel->rodata->counts_delay && !skel->rodata->counts_throttle)
 		return 0;
 	if (divide__on_task__attach(skel) < 0)
 		return -1;

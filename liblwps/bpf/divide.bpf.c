@@ -587,6 +587,8 @@ int BPF_PROG(on_flush)
 	count_throttled(c, t);
 	charge_slice(&c->slice);
 	mark_of(t, &m);
+	if (c->slice.task != (__u64)t)
+		c->nivcsw = t->nivcsw; /* switch_in() was not called for @t */
 	c->slice.task = (__u64)t;
 	c->slice.slot = slot_of(c, t, &m);
 	c->mark = m;

@@ -69,38 +69,18 @@ static __always_inline void count_delay(struct account_cpu *c, struct task_struc
 	*charged = delay;
 }
 
-/* Called for each task that the tool sees: its waits up to now do not count. */
-SEC("iter/task")
-int on_task(struct bpf_iter__task *ctx)
-{
-	struct task_struct *t = ctx->task;
-	__u64 *charged;
-
-	if (!t || !counts_delay)
-		return 0;
-	charged = bpf_task_storage_get(&delays, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (charged)
-		*charged = delay_of(t);
-	else
-		__sync_fetch_and_add(&postponed, 1);
-	return 0;
-}
-
 #define MAX_GROUPS 32
 
 /*
- * @t has run here: its cgroup and those above it are not throttled now.  Count for how long they
- * were since the last time.  Several CPUs may see that at once: one of them counts it.
+ * For how long the cgroup of @t and those above it were throttled since the last call with @takes.
+ * @takes: several CPUs may call it at once: one of them gets it.
  */
-static __always_inline void count_throttled(struct account_cpu *c, struct task_struct *t)
+static __always_inline __u64 throttled_since(struct task_struct *t, bool takes)
 {
-	struct task_group *group = NULL;
-	__u64 id, now, before, *last;
+	struct task_group *group = t->sched_task_group;
+	__u64 id, now, before, *last, sum = 0;
 	int i;
 
-	if (!counts_throttle || !bpf_core_field_exists(group->cfs_bandwidth.throttled_time))
-		return;
-	group = t->sched_task_group;
 	for (i = 0; i < MAX_GROUPS && group; i++, group = group->parent) {
 		now = group->cfs_bandwidth.throttled_time;
 		if (now == 0 && group->cfs_bandwidth.quota == ~0ull)
@@ -112,9 +92,46 @@ static __always_inline void count_throttled(struct account_cpu *c, struct task_s
 			continue;
 		}
 		before = *(volatile __u64 *)last;
-		if (now > before && __sync_val_compare_and_swap(last, before, now) == before)
-			c->slice.now[LWPS_THROTTLE] += now - before;
+		if (takes && now > before &&
+		    __sync_val_compare_and_swap(last, before, now) == before)
+			sum += now - before;
 	}
+	return sum;
+}
+
+static __always_inline bool has_throttled_time(void)
+{
+	struct task_group *group = NULL;
+
+	return counts_throttle && bpf_core_field_exists(group->cfs_bandwidth.throttled_time);
+}
+
+/* @t has run here: its cgroup and those above it are not throttled now. */
+static __always_inline void count_throttled(struct account_cpu *c, struct task_struct *t)
+{
+	if (has_throttled_time())
+		c->slice.now[LWPS_THROTTLE] += throttled_since(t, true);
+}
+
+/* Called for each task that the tool sees: its waits up to now do not count. */
+SEC("iter/task")
+int on_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *t = ctx->task;
+	__u64 *charged;
+
+	if (!t)
+		return 0;
+	if (has_throttled_time())
+		throttled_since(t, false);
+	if (!counts_delay)
+		return 0;
+	charged = bpf_task_storage_get(&delays, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (charged)
+		*charged = delay_of(t);
+	else
+		__sync_fetch_and_add(&postponed, 1);
+	return 0;
 }
 
 /* Before Linux 6.4 task storage cannot be created at a switch. */

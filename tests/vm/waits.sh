@@ -94,13 +94,26 @@ else
 fi
 group=$root/waits$$
 mkdir $group 2>/dev/null
+# In microseconds, as cpu.stat of version 2.
+throttled() {
+	awk '$1 == "throttled_usec" { print $2 } $1 == "throttled_time" { printf "%.0f\n", int($2 / 1000) }' $group/cpu.stat
+}
+# set_quota MICROSECONDS|max PERIOD
+set_quota() {
+	if [ -e $group/cpu.max ]; then
+		echo "$1 $2" >$group/cpu.max
+	else
+		echo "$2" >$group/cpu.cfs_period_us
+		echo "$1" | sed 's/max/-1/' >$group/cpu.cfs_quota_us
+	fi
+}
 throttle() {
 	waits 1 100 exit <"$fifo" >"$said" &
 	exec 3>"$fifo"
 	echo $! >$group/cgroup.procs
 	echo go >&3
 	wait_for end "$said"
-	echo "$1" >"$group/$2"
+	set_quota max 100000
 	# The kernel has noted the end of the last throttling; now a task of the group runs.
 	exec 3>&-
 	wait $!
@@ -111,19 +124,39 @@ if [ -e $group/cpu.max ] || [ -e $group/cpu.cfs_quota_us ]; then
 	cpustat -A cgroup -c throttled-time,run-delay,task-clock 0.1 >"$out" 2>"$err" &
 	counter=$!
 	wait_for tick "$out"
-	if [ -e $group/cpu.max ]; then
-		echo 10000 100000 >$group/cpu.max
-		throttle max cpu.max 2>/dev/null
-	else
-		echo 10000 >$group/cpu.cfs_quota_us
-		throttle -1 cpu.cfs_quota_us 2>/dev/null
-	fi
+	set_quota 10000 100000
+	throttle 2>/dev/null
 	kill -INT $counter
 	wait $counter
-	# In cpu.stat of version 2, microseconds.
-	want=$(awk '$1 == "throttled_usec" { print $2 } $1 == "throttled_time" { printf "%.0f\n", int($2 / 1000) }' $group/cpu.stat)
+	want=$(throttled)
 	same "microseconds of throttling" "$(awk '$3 == "tick" { n += $4 } END { printf "%.0f\n", int(n / 1000) }' "$out")" "$want"
 	check "...of which there are some" [ "$want" -gt 0 ]
+	# Counting begins while the cgroup is throttled: this time is not lost.
+	set_quota 10000 1000000
+	before=$(throttled)
+	waits 1 100 exit <"$fifo" >"$said" &
+	waits=$!
+	exec 3>"$fifo"
+	echo $waits >$group/cgroup.procs
+	echo go >&3
+	until [ "$(throttled)" -gt "$before" ] || grep -q end "$said"; do sleep 0.1; done
+	sleep 0.1
+	rm -f "$out"
+	before=$(throttled)
+	cpustat -A cgroup -c throttled-time 0.1 >"$out" 2>"$err" 3>&- &
+	counter=$!
+	wait_for tick "$out"
+	begun=$(throttled)
+	set_quota max 100000
+	wait_for end "$said"
+	exec 3>&-
+	wait $waits
+	kill -INT $counter
+	wait $counter
+	want=$(throttled)
+	got=$(awk '$3 == "tick" { n += $4 } END { printf "%.0f\n", n / 1000 }' "$out")
+	check "...that had begun before: $got of $before, $begun, $want" \
+		[ "$got" -ge $((want - begun - 2)) ] && [ "$got" -le $((want - before + 2)) ]
 	rmdir $group
 fi
 
@@ -133,12 +166,19 @@ if [ -e /sys/kernel/tracing/events/sched/sched_switch ]; then
 	# 0x100, TASK_REPORT_MAX: it was preempted; 0: it yielded.
 	left='(prev_state==256||prev_state==0)&&prev_comm=="waitsPID"'
 	others=$left'&&next_comm!="waitsPID"&&next_pid!=0'
-	echo go | waits 1 300 exit >/dev/null &
+	echo go | waits 1 1500 exit >/dev/null &
 	beside=$!
 	spec="run-delay,preemptions,preemptions-by-others,sched:sched_switch/$others/"
 	by_command 3 200 exit
 	wait $beside
 	same "preemptions by others" "$(sum 6 "$out" waits$waits)" "$(awk '$3 == "tick" { n += $7 } END { print n }' "$out")"
-	check "...of which there are some" [ "$(sum 6 "$out" waits$waits)" -gt 1 ]
+	check "...of which there are some" [ "$(sum 6 "$out" waits$waits)" -gt 0 ]
+	# Those of a command that runs when counting begins.
+	left='(prev_state==256||prev_state==0)&&prev_comm=="cpustat"'
+	for i in 1 2 3 4 5; do
+		cpustat -A command -c "preemptions,sched:sched_switch/$left/" 0.1 1 >"$out" 2>"$err"
+		same "preemptions of cpustat, $i" "$(awk '$2 == "cpustat" && $3 == "tick" { n += $4 } END { print n + 0 }' "$out")" \
+			"$(awk '$3 == "tick" { n += $5 } END { print n + 0 }' "$out")"
+	done
 fi
 finish

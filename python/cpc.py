@@ -103,7 +103,7 @@ class _Library:
     def __init__(self):
         path = _find()
         if path is None:
-            raise Error(errno.ENOENT, "libcpc is not installed")
+            raise Error(errno.ENOENT, "libcpc is not installed; CPC_LIBRARY=FILE names its file")
         library = ctypes.CDLL(path, use_errno=True)
         for name, (result, *arguments) in self._PROTOTYPES.items():
             function = getattr(library, name)

@@ -123,6 +123,8 @@ static bool interrupted(struct sampler *s)
 {
 	if (caught == 0)
 		return false;
+	if (s->signal == 0)
+		end_interrupted_line(caught);
 	s->signal = caught;
 	s->done = true;
 	return true;

@@ -155,6 +155,8 @@ static void track_once(struct session *s, struct run *run)
 		say_endless(cfg->engine.choice.kind == CHOICE_NONE);
 	sink_begin(s->track.sink, run);
 	rc = engine->ops->run(engine);
+	if (cfg->common.output.by != SCOPE_NONE)
+		end_interrupted_line(signals_got());
 	delayed = engine->waiting;
 	engine->waiting = false; /* nothing is left to count */
 	outcome->cut = cfg->repeat > 0 && s->command.cut;

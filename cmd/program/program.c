@@ -16,9 +16,11 @@
 #include <bsd/stdlib.h>
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 int usage_error(const char *fmt, ...)
@@ -450,6 +452,18 @@ void say_endless(bool has_end)
 {
 	if (isatty(STDERR_FILENO) && tcgetpgrp(STDERR_FILENO) == getpgrp())
 		say("counting until ^C%s", has_end ? ", or until the processes have ended" : "");
+}
+
+void end_interrupted_line(int sig)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+	struct termios mode;
+
+	if (sig != SIGINT || tcgetattr(STDOUT_FILENO, &mode) == -1 || (mode.c_lflag & ECHO) == 0 ||
+	    tcgetpgrp(STDOUT_FILENO) != getpgrp() || poll(&out, 1, 0) != 1)
+		return;
+	putchar('\n');
+	fflush(stdout);
 }
 
 void say_delayed(int64_t delay_ns)

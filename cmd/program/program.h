@@ -140,6 +140,9 @@ int program_sets(struct options *options, cpc_t *cpc, struct setgrp *grp,
 /* Says on a terminal that counting ends by ^C, for a run that prints nothing until its end. */
 void say_endless(bool has_end);
 
+/* After SIGINT: ends the line in which the terminal shows ^C, so that rows stay aligned. */
+void end_interrupted_line(int sig);
+
 /* Says that counting ended before --delay was over. */
 void say_delayed(int64_t delay_ns);
 

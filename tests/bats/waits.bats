@@ -61,6 +61,26 @@ is_erased() {
 	[ "$(grep -c "counting until" "$T/terminal")" = 0 ]
 }
 
+# interrupted COMMAND...: ^C is typed when the command says that it counts until then.
+interrupted() {
+	rm -f "$T/keys" "$T/script"
+	mkfifo "$T/keys"
+	start typist sh -c "exec >'$T/keys'; until grep -qs 'counting until' '$T/script'; do sleep 0.1; done; printf '\003'"
+	go script -q -e -f -c "exec $*" "$T/script" <"$T/keys"
+	finish typist
+	tr -d '\r' <"$T/script" >"$T/terminal"
+	cat -v "$T/terminal"
+}
+
+@test "after ^C, a summary begins in a new line" {
+	need cpu
+	start sleeper cat
+	interrupted cpustat --by=cpu --shared -c page-faults
+	grep -qE '^ *cpu +page-faults' "$T/terminal"
+	interrupted cputrack --by=lwp -c page-faults -p "${PIDS[sleeper]}"
+	grep -qE '^ *pid +tid ' "$T/terminal"
+}
+
 @test "a command that runs on after --for or -N" {
 	local engine
 	for engine in auto ptrace; do

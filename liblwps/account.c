@@ -6,6 +6,7 @@
 #include "account.h"
 
 #include "programs.h"
+#include "ring.h"
 
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct account {
 	struct account_owner *owners;
 	struct account_cpu *cpus;
 	uint64_t *recycled;
+	struct ring pairs;
 	const bool *is_counted; /* by number of the CPU */
 	int64_t started_ns;
 };
@@ -47,6 +49,10 @@ static int configure(struct divide *skel, const struct account_config *config)
 	constant->preemptible = programs_linux_is(7, 0);
 	constant->has_sched_exit = programs_linux_is(6, 16);
 	constant->by = config->by;
+	constant->groups =
+		config->groups && programs_counts(config->column, config->ncolumns, LWPS_OTHER);
+	if (constant->groups)
+		skel->maps.pairs.max_entries = ACCOUNT_PAIR_BYTES;
 	constant->is_v1 = config->hierarchy != LWPS_UNIFIED;
 	constant->counts_delay = programs_counts(config->column, config->ncolumns, LWPS_DELAY);
 	constant->counts_preemptions =
@@ -143,13 +149,16 @@ static int map_memory(struct account *account)
 	account->owners = programs_map(&skel->maps.owners, sizeof(*account->owners));
 	account->cpus = programs_map(&skel->maps.cpus, sizeof(*account->cpus));
 	account->recycled = programs_map(&skel->maps.recycled, sizeof(*account->recycled));
-	return account->lines && account->owners && account->cpus && account->recycled ? 0 : -1;
+	if (!account->lines || !account->owners || !account->cpus || !account->recycled)
+		return -1;
+	return ring_open(&account->pairs, skel->maps.pairs.map_fd, skel->maps.pairs.max_entries);
 }
 
 static void unmap_memory(struct account *account)
 {
 	const struct divide *skel = account->skel;
 
+	ring_close(&account->pairs);
 	programs_unmap(account->lines, &skel->maps.slots, sizeof(*account->lines));
 	programs_unmap(account->owners, &skel->maps.owners, sizeof(*account->owners));
 	programs_unmap(account->cpus, &skel->maps.cpus, sizeof(*account->cpus));
@@ -391,6 +400,16 @@ unsigned account_read_cpu(const struct account *account, unsigned slot, unsigned
 const struct account_owner *account_owner(const struct account *account, unsigned slot)
 {
 	return &account->owners[slot];
+}
+
+void account_group(struct account *account, unsigned slot, unsigned group)
+{
+	store(account->owners[slot].group, group);
+}
+
+const struct account_pair *account_pair(struct account *account)
+{
+	return (const struct account_pair *)(const void *)ring_next(&account->pairs);
 }
 
 void account_forget(struct account *account, unsigned slot)

@@ -22,6 +22,7 @@ struct account;
 struct account_config {
 	enum account_by by;
 	enum lwps_hierarchy hierarchy; /* of ACCOUNT_BY_CGROUP */
+	bool groups;		       /* account_group() will be called, for LWPS_OTHER */
 	unsigned ncolumns;
 	struct lwps_column column[LWPS_MAX_COLUMNS];
 	unsigned ncpus;		/* the highest number of a possible CPU, plus 1 */
@@ -70,6 +71,15 @@ bool account_lost(const struct account *account, unsigned cpu);
  * CPU is offline, EAGAIN: the new events are lost, too.
  */
 int account_renew(struct account *account, unsigned cpu, const int *fd);
+
+/*
+ * Slots of one group are not others to each other, for LWPS_OTHER.  `group` is not 0.  As long as a
+ * slot has no group, account_pair() has its part of this column.
+ */
+void account_group(struct account *account, unsigned slot, unsigned group);
+
+/* Take the next pair, which is valid until the next call.  NULL: there is none. */
+const struct account_pair *account_pair(struct account *account);
 
 /* All slots in use are below this number. */
 unsigned account_nslots(const struct account *account);

@@ -48,7 +48,15 @@ struct account_key {
 struct account_owner {
 	struct account_key key;
 	struct lwps_path path; /* of a cgroup */
+	__u32 group;	       /* of slots that belong together: account_group(); 0: unknown */
 };
+
+/* A task of one slot was preempted by one of another, and the group of a slot was unknown. */
+struct account_pair {
+	__u32 from, to;
+};
+
+#define ACCOUNT_PAIR_BYTES (1u << 20) /* for these */
 
 /*
  * The counts of a slot on one CPU, which alone changes them.  In memory they are an array of struct

@@ -26,7 +26,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile __u32 by = 0; /* enum account_by */
+const volatile __u32 by = 0;	 /* enum account_by */
+const volatile __u32 groups = 1; /* slots have groups */
 
 __u64 late;	 /* changes of keys that were noticed late */
 __u64 many_cpus; /* switches on CPUs whose number is out of range */
@@ -60,6 +61,11 @@ struct {
 	__type(value, __u32);	/* slot */
 	__uint(max_entries, 1); /* nslots */
 } keys SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* ACCOUNT_PAIR_BYTES, with groups */
+} pairs SEC(".maps");
 
 static __always_inline struct account_cpu *this_cpu(void)
 {
@@ -134,6 +140,7 @@ __noinline __u32 new_slot(struct account_cpu *c)
 	if (slot == ACCOUNT_OTHERS || !o)
 		return ACCOUNT_OTHERS;
 	o->key = key;
+	o->group = 0;
 	if (by == ACCOUNT_BY_CGROUP)
 		store_path(&o->path, c->cgroup);
 	if (bpf_map_update_elem(&keys, &key, &slot, BPF_NOEXIST) == 0)
@@ -174,6 +181,30 @@ static __always_inline __u32 slot_of(struct account_cpu *c, struct task_struct *
 /* ---- slices ---- */
 
 /*
+ * Does @to take the CPU from a task of another group, whose slot is @from?  If that is unknown yet,
+ * user space finds out.
+ */
+static __always_inline bool is_other(__u32 from, __u32 to)
+{
+	struct account_pair pair = {.from = from, .to = to};
+	struct account_owner *a, *b;
+
+	if (to == ACCOUNT_IDLE)
+		return false;
+	if (!groups || from < ACCOUNT_FIRST || to < ACCOUNT_FIRST)
+		return true;
+	a = bpf_map_lookup_elem(&owners, &from);
+	b = bpf_map_lookup_elem(&owners, &to);
+	if (!a || !b)
+		return true;
+	if (a->group && b->group)
+		return a->group != b->group;
+	if (bpf_ringbuf_output(&pairs, &pair, sizeof(pair), BPF_RB_NO_WAKEUP))
+		flaw(from, LWPS_NO_MEMORY);
+	return false;
+}
+
+/*
  * From here on this CPU counts for @t, whose mark is @m.  @preempts: and no longer for a task that
  * did not block.
  */
@@ -183,7 +214,7 @@ static __always_inline void count_for(struct account_cpu *c, struct task_struct 
 	const __u32 slot = slot_of(c, t, m);
 
 	if (slot != c->slice.slot) {
-		if (counts_preemptions && preempts && slot != ACCOUNT_IDLE)
+		if (counts_preemptions && preempts && is_other(c->slice.slot, slot))
 			c->slice.now[LWPS_OTHER]++;
 		charge_slice(&c->slice);
 	}

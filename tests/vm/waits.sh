@@ -173,6 +173,46 @@ if [ -e /sys/kernel/tracing/events/sched/sched_switch ]; then
 	wait $beside
 	same "preemptions by others" "$(sum 6 "$out" waits$waits)" "$(awk '$3 == "tick" { n += $7 } END { print n }' "$out")"
 	check "...of which there are some" [ "$(sum 6 "$out" waits$waits)" -gt 0 ]
+	# Two cgroups of one service are not others to each other.
+	root=/sys/fs/cgroup
+	[ -e $root/cgroup.controllers ] || root=$root/memory
+	service=$root/waits$$.service
+	mkdir $service $service/a $service/b 2>/dev/null
+	if [ -e $service/b/cgroup.procs ]; then
+		rm -f "$fifo" "$out"
+		mkfifo "$fifo"
+		waits 2 150 exit <"$fifo" >"$said" &
+		a=$!
+		exec 3>"$fifo"
+		rm -f "$fifo"
+		mkfifo "$fifo"
+		waits 2 150 exit <"$fifo" >"$said.b" 3>&- &
+		b=$!
+		exec 4>"$fifo"
+		echo $a >$service/a/cgroup.procs
+		echo $b >$service/b/cgroup.procs
+		wait_for . "$said"
+		wait_for . "$said.b"
+		left='(prev_state==256||prev_state==0)&&next_pid!=0'
+		for command in waits$a waits$b; do left="$left&&next_comm!=\"$command\""; done
+		left="$left&&(prev_comm==\"waits$a\"||prev_comm==\"waits$b\")"
+		cpustat -A service -c "preemptions,preemptions-by-others,sched:sched_switch/$left/" 0.1 \
+			>"$out" 2>"$err" 3>&- 4>&- &
+		counter=$!
+		wait_for tick "$out"
+		echo go >&3
+		echo go >&4
+		wait_for end "$said"
+		wait_for end "$said.b"
+		exec 3>&- 4>&-
+		wait $a $b
+		kill -INT $counter
+		wait $counter
+		same "preemptions by other services" "$(sum 5 "$out" waits$$.service)" \
+			"$(awk '$3 == "tick" { n += $6 } END { print n + 0 }' "$out")"
+		check "...unlike those within the service" [ "$(sum 4 "$out" waits$$.service)" -gt "$(sum 5 "$out" waits$$.service)" ]
+		rmdir $service/a $service/b $service
+	fi
 	# Those of a command that runs when counting begins.
 	left='(prev_state==256||prev_state==0)&&prev_comm=="cpustat"'
 	for i in 1 2 3 4 5; do

@@ -40,6 +40,7 @@
 struct key {
 	struct entry entry;
 	unsigned nslots; /* slots that have this key */
+	unsigned group;	 /* of account_group(); 0: none yet */
 	bool counted;	 /* in the current sample */
 	bool gone;	 /* one of its cgroups has been removed, and none has counted since */
 	unsigned flaws;	 /* of the current sample */
@@ -72,10 +73,11 @@ struct divided {
 	struct slot *slot;  /* by number */
 	uint64_t *before;   /* their counts in the last sample, d->ncolumns of each */
 	struct ledger keys; /* without sums */
-	bool *online;	    /* by CPU number */
-	bool *is_omitted;   /* likewise */
-	int64_t at_ns;	    /* when the CPUs were read last, or the set was bound */
-	uint64_t clock_ns;  /* the time of all CPUs in the current sample */
+	unsigned ngroups;
+	bool *online;	   /* by CPU number */
+	bool *is_omitted;  /* likewise */
+	int64_t at_ns;	   /* when the CPUs were read last, or the set was bound */
+	uint64_t clock_ns; /* the time of all CPUs in the current sample */
 	struct account_losses losses;
 	uint64_t renames;  /* of cgroups, of the bound set */
 	bool said_crowded; /* the message about (others) was written */
@@ -123,7 +125,49 @@ static struct key *key_of_slot(struct divided *d, unsigned slot)
 	return find_key(d, &name);
 }
 
+/* The key of a slot that has counted. */
+static struct key *name_slot(struct divided *d, unsigned number)
+{
+	struct slot *slot = &d->slot[number];
+	struct key *key = slot->key;
+
+	if (key != NULL)
+		return key;
+	key = slot->key = key_of_slot(d, number);
+	key->nslots++;
+	if (key->group == 0)
+		key->group = ++d->ngroups;
+	if (number >= ACCOUNT_FIRST)
+		account_group(d->account, number, key->group);
+	return key;
+}
+
 /* ---- samples ---------------------------------------------------------------------- */
+
+/* The key counts in this sample. */
+static void begin_key(const struct divided *d, struct key *key)
+{
+	if (!key->counted)
+		memset(key->count, 0, d->ncolumns * sizeof(*key->count));
+	key->counted = true;
+	key->gone = false;
+}
+
+/* Adds the preemptions between slots that had no group. */
+static void sample_pairs(struct divided *d)
+{
+	const struct account_pair *pair;
+	struct key *from;
+
+	while ((pair = account_pair(d->account)) != NULL) {
+		from = name_slot(d, pair->from);
+		if (from == name_slot(d, pair->to))
+			continue;
+		begin_key(d, from);
+		for (unsigned i = 0; i < d->ncolumns; i++)
+			from->count[i] += d->kind[i] == LWPS_OTHER;
+	}
+}
 
 /* Adds the counts of the slot since the last sample to its key. */
 static void sample_slot(struct divided *d, unsigned number)
@@ -140,20 +184,13 @@ static void sample_slot(struct divided *d, unsigned number)
 	slot->nquiet = any != 0 ? 0 : slot->nquiet + 1;
 	if (any == 0 && flaws == 0 && late == 0)
 		return;
-	if (slot->key == NULL) {
-		slot->key = key_of_slot(d, number);
-		slot->key->nslots++;
-	}
-	if (!slot->key->counted)
-		memset(slot->key->count, 0, sizeof(slot->key->count));
+	begin_key(d, name_slot(d, number));
 	for (unsigned i = 0; i < d->ncolumns; i++) {
 		slot->key->count[i] += now[i] - before[i];
 		before[i] = now[i];
 	}
 	slot->key->flaws |= flaws;
 	slot->key->late += late;
-	slot->key->counted = true;
-	slot->key->gone = false;
 }
 
 /*
@@ -279,6 +316,7 @@ static int keys_sample(struct meter *meter, size_t k)
 	n = account_nslots(d->account);
 	crowded = n > d->nslots / 2;
 	/* Once per sample: a user who renames cgroups all the time must not use up the slots. */
+	sample_pairs(d);
 	renames = account_renames(d->account);
 	stale = renames != d->renames;
 	d->renames = renames;
@@ -387,6 +425,7 @@ static bool open_account(struct divided *d, char *why, size_t size)
 		      : d->scope == SCOPE_COMMAND ? ACCOUNT_BY_COMMAND
 						  : ACCOUNT_BY_CGROUP,
 		.hierarchy = d->hierarchy,
+		.groups = d->scope != SCOPE_USER && d->scope != SCOPE_COMMAND,
 		.ncolumns = d->ncolumns,
 		.ncpus = ncpus,
 		.is_counted = d->bound.percpu.possible,

@@ -138,8 +138,12 @@ int on_task(struct bpf_iter__task *ctx)
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_newtask, struct task_struct *t)
 {
-	if (counts_delay)
-		bpf_task_storage_get(&delays, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct account_cpu *c = this_cpu();
+
+	/* Without it the waits of @t would be lost: its creator has the same key as a rule. */
+	if (counts_delay && c &&
+	    !bpf_task_storage_get(&delays, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE))
+		flaw(c->slice.slot, LWPS_NO_MEMORY);
 	return 0;
 }
 

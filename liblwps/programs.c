@@ -269,7 +269,9 @@ void programs_explain(char *why, size_t size, const char *what)
 		snprintf(why, size, "%s", lwps_denied());
 	else if (error == ENOSYS)
 		snprintf(why, size, "this kernel has no BPF");
-	else if (error == ENOMEM || error == EMFILE || error == ENFILE ||
+	else if (error == EMFILE)
+		snprintf(why, size, "%s: %s; ulimit -n raises the limit", what, strerror(error));
+	else if (error == ENOMEM || error == ENFILE ||
 		 error == EAGAIN) /* a signal was pending at each try */
 		snprintf(why, size, "%s: %s", what, strerror(error));
 	else if (access("/sys/kernel", F_OK) == 0 && access("/sys/kernel/btf/vmlinux", F_OK))

@@ -601,7 +601,7 @@ static bool open_all(struct counting *k, char *why, size_t size)
 		n++;
 	ok = n == SPARE_FILES;
 	if (!ok)
-		strlcpy(why, strerror(errno), size);
+		snprintf(why, size, "%s; ulimit -n raises the limit", strerror(errno));
 	getrlimit(RLIMIT_NOFILE, &limit);
 	raise_file_limit();
 	ok = ok && bind_sets(k, why, size) && load(k, why, size);

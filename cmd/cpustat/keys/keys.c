@@ -315,8 +315,8 @@ static int keys_sample(struct meter *meter, size_t k)
 	report_crowd(d);
 	n = account_nslots(d->account);
 	crowded = n > d->nslots / 2;
-	/* Once per sample: a user who renames cgroups all the time must not use up the slots. */
 	sample_pairs(d);
+	/* Once per sample: a user who renames cgroups all the time must not use up the slots. */
 	renames = account_renames(d->account);
 	stale = renames != d->renames;
 	d->renames = renames;

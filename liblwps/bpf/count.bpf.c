@@ -379,7 +379,7 @@ int BPF_PROG(on_switch, bool preempted, struct task_struct *prev, struct task_st
 		lose_switch(s, before && before->counted ? charged(before) : LWPS_NONE);
 	} else {
 		find_missed_exec(c, prev);
-		before = (counts_delay || counts_preemptions) && c->tracked ? tracked(prev) : NULL;
+		before = counts_any_wait() && c->tracked ? tracked(prev) : NULL;
 		if (before)
 			count_waits(s, before, prev);
 	}
@@ -473,6 +473,10 @@ static __always_inline void refresh(struct lwps_cpu *c, struct task_struct *t)
 
 	if (s->busy || (s->slot != LWPS_NONE && s->task != (__u64)t))
 		return;
+	if (s->slot != LWPS_NONE && !counts_any_wait()) {
+		charge_slice(s);
+		return;
+	}
 	l = tracked(t);
 	if (l)
 		count_waits(s, l, t);

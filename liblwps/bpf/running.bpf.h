@@ -15,6 +15,11 @@ static __always_inline void count_switch(struct lwps_slice *s, __u64 prev_cgroup
 		s->now[LWPS_CGROUP]++;
 }
 
+static __always_inline bool counts_any_wait(void)
+{
+	return counts_delay || counts_preemptions;
+}
+
 /*
  * @t runs here up to now: count its waits and preemptions since it was charged last.  The wait
  * before a switch to @t is known only afterwards.
@@ -59,7 +64,7 @@ static __always_inline void switch_in(struct lwps_cpu *c, struct task_struct *t,
 	l->counted = 1;
 	l->switches = switches + 1;
 	/* Its last switch away may have been hidden: see on_sched_exit(). */
-	if (unlikely(t->tgid == INIT_TGID))
+	if (counts_any_wait() && unlikely(t->tgid == INIT_TGID))
 		count_waits(s, l, t);
 	cpu = bpf_get_smp_processor_id();
 	if (l->cpu != cpu && l->cpu != LWPS_NONE)
@@ -111,7 +116,7 @@ __noinline int split_slice(struct lwp *l, __u32 before, __u32 next)
 		miss_switch(s->slot, LWPS_NO_SWITCH);
 	}
 	begin_change(s);
-	if (s->task == (__u64)t)
+	if (counts_any_wait() && s->task == (__u64)t)
 		count_waits(s, l, t);
 	charge_slice(s);
 	s->task = (__u64)t;

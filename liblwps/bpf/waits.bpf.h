@@ -41,10 +41,12 @@ struct {
  */
 static __always_inline __u64 *delay_charged(struct task_struct *t)
 {
-	__u64 begin = t->start_time < opened_ns ? delay_of(t) : 0;
+	__u64 *charged = bpf_task_storage_get(&delays, t, 0, 0), begin;
 
-	return bpf_task_storage_get(&delays, t, &begin,
-				    creates_at_switch ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (charged || !creates_at_switch)
+		return charged;
+	begin = t->start_time < opened_ns ? delay_of(t) : 0;
+	return bpf_task_storage_get(&delays, t, &begin, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
 /*

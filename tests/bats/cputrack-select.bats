@@ -48,7 +48,7 @@ stop_selecting() {
 	finish "$1"
 	# Some virtual machines do not report the switches of process 1.
 	if grep -q ' 1 .* # incomplete$' "$T/$1.rows"; then
-		[[ $(cat "$T/$1.err") == "cputrack: "*": the kernel did not report all context switches" ]]
+		[[ $(cat "$T/$1.err") == "cputrack: "*" LWPs of process 1 (--cgroup and --user can leave it out)" ]]
 		[ "$status" -eq 1 ]
 	else
 		[ ! -s "$T/$1.err" ]

@@ -15,6 +15,7 @@
 #define EVENTS 4 /* of which two are used */
 #define PAGES 500
 
+static long page; /* found before counting: the first call of a function can be a page fault */
 static cpc_t *cpc;
 static cpc_set_t *set[EVENTS];
 static cpc_buf_t *first[EVENTS], *last[EVENTS];
@@ -38,7 +39,6 @@ static void add(int i, const char *event)
 static void touch(void)
 {
 	static char memory[(2 * PAGES + 2) * 65536L], *at = memory;
-	const long page = sysconf(_SC_PAGESIZE);
 
 	for (int i = 0; i < PAGES; i++)
 		*(volatile char *)(at += page) = 1;
@@ -73,6 +73,7 @@ int main(void)
 
 	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == -1)
 		return 1;
+	page = sysconf(_SC_PAGESIZE);
 	cpc = cpc_open(CPC_VER_CURRENT);
 	add(0, "page-faults");
 	add(2, "minor-faults");

@@ -78,7 +78,7 @@ int account_renew(struct account *account, unsigned cpu, const int *fd);
  */
 void account_group(struct account *account, unsigned slot, unsigned group);
 
-/* Take the next pair, which is valid until the next call.  NULL: there is none. */
+/* Return the next pair, which stays valid until the next call.  NULL: all were returned. */
 const struct account_pair *account_pair(struct account *account);
 
 /* All slots in use are below this number. */

@@ -320,7 +320,6 @@ static const char *default_times(void *config)
 static unsigned sched_events(void *config)
 {
 	const struct config *cfg = config;
-
 	const enum scope scope = cfg->common.output.keys;
 
 	/* -h PATTERN finds those of -A, too. */

@@ -89,7 +89,7 @@ static int explain_no_files(struct cpci_diag *diag, int err, const char *name)
 		      "fs.file-max");
 }
 
-/* Why nobody counts this event of the scheduler here. */
+/* Why this event of the scheduler cannot be counted. */
 static const char *sched_reason(const struct perf_event_attr *attr)
 {
 	switch (attr->config) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright (c) 2026 The cpc authors
 #
-# While nothing is printed, a line on the terminal says what is waited for.  Elsewhere there is none.
+# While the user waits and nothing is printed, a line on the terminal says why.  Files and pipes get no such line.
 
 # shellcheck disable=SC2154 # run sets status, output, stderr, lines
 
